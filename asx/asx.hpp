@@ -1,0 +1,31 @@
+// asx/asx.hpp - everything of asx, as a table of contents. A header costs what it includes: include the single
+// ones where compile time matters.
+//
+// Laws, cancel points, threads and lifetime: at the head of each header below.
+#pragma once
+
+// base: no domain knowledge
+#include "asx/base/assert.hpp"            // assertions that stay on
+#include "asx/base/bitmap256.hpp"         // 256 bits with highest, lowest, next
+#include "asx/base/bitmap_queue.hpp"      // 256 priorities, O(1)
+#include "asx/base/conditional_lock.hpp"  // a lock that can be switched off
+#include "asx/base/config.hpp"            // version, visibility
+#include "asx/base/hash.hpp"              // XXH3-64 over fields, a running XXH3-128 digest
+#include "asx/base/id.hpp"                // distinct id types
+#include "asx/base/intrusive_list.hpp"    // FIFO list with its links in the elements
+#include "asx/base/memory.hpp"            // heap, or the caller's block
+#include "asx/base/random.hpp"            // splitmix64 in seeded streams
+#include "asx/base/slab.hpp"              // records with stable addresses and generations
+#include "asx/base/time.hpp"              // instant, duration: saturating nanoseconds
+
+// model: the laws as constexpr values
+#include "asx/model/budget.hpp"         // deadline, polls, cost, priority; meet
+#include "asx/model/cancel_kind.hpp"    // eleven kinds, their severity and cleanup budget
+#include "asx/model/cancel_reason.hpp"  // why, with the chain of causes; strengthen
+#include "asx/model/cause_store.hpp"    // where chains are kept and shared
+#include "asx/model/handle.hpp"         // sixteen bytes that reach a record
+#include "asx/model/ids.hpp"            // region_id, task_id, ...
+#include "asx/model/lifecycle.hpp"      // the five state machines
+#include "asx/model/outcome.hpp"        // ok, err, cancelled, panicked; join
+#include "asx/model/status.hpp"         // the result of a call
+#include "asx/model/witness.hpp"        // how far a cancellation has come

@@ -1,0 +1,80 @@
+// asx/base/conditional_lock.hpp - a lock that can be switched off, for structures that only many workers share.
+//
+// In the lab and on one thread the lock is off and costs one predicted branch; with many workers it is a
+// real lock. So the code that the lab explores is the code that threads run.
+//
+// 1  Off or on is decided at construction and never changes.
+// 2  While on, at most one thread is between lock and unlock, and what it wrote is visible to the next.
+// 3  A thread that has to wait sleeps; it does not spin for long.
+//
+// Not recursive. No lock may be held while user code, destructors or wakes run.
+//
+// Cancel points: none (a lock is never held across a suspension). Threads: any. Lifetime: outlives its holders.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "asx/base/assert.hpp"
+
+namespace asx {
+
+class ASX_API conditional_lock {
+ public:
+  explicit conditional_lock(bool on) noexcept : on_(on) {}
+  conditional_lock(const conditional_lock&) = delete;
+  conditional_lock& operator=(const conditional_lock&) = delete;
+
+  void lock() noexcept {
+    if (!on_) [[likely]]
+      return;
+    std::uint32_t expected = unlocked;
+    // Acquire: pairs with the release in unlock, so that the next holder sees what the last one wrote.
+    if (!state_.compare_exchange_strong(expected, held, std::memory_order_acquire, std::memory_order_relaxed)) {
+      lock_contended();
+    }
+  }
+
+  [[nodiscard]] bool try_lock() noexcept {
+    if (!on_) [[likely]]
+      return true;
+    std::uint32_t expected = unlocked;
+    // Acquire: as in lock.
+    return state_.compare_exchange_strong(expected, held, std::memory_order_acquire, std::memory_order_relaxed);
+  }
+
+  void unlock() noexcept {
+    if (!on_) [[likely]]
+      return;
+    // Release: pairs with the acquire of whoever takes the lock next.
+    const std::uint32_t was = state_.exchange(unlocked, std::memory_order_release);
+    ASX_ASSERT(was != unlocked, "only a lock that is held can be unlocked");
+    if (was == contended) state_.notify_one();
+  }
+
+  [[nodiscard]] bool is_on() const noexcept { return on_; }
+
+ private:
+  static constexpr std::uint32_t unlocked = 0;
+  static constexpr std::uint32_t held = 1;       // Held, and nobody sleeps.
+  static constexpr std::uint32_t contended = 2;  // Held, and somebody may sleep: unlock must wake one.
+
+  void lock_contended() noexcept;
+
+  std::atomic<std::uint32_t> state_{unlocked};
+  const bool on_;
+};
+
+/// Holds a conditional_lock for a scope.
+class [[nodiscard]] lock_guard {
+ public:
+  explicit lock_guard(conditional_lock& lock) noexcept : lock_(lock) { lock_.lock(); }
+  ~lock_guard() { lock_.unlock(); }
+  lock_guard(const lock_guard&) = delete;
+  lock_guard& operator=(const lock_guard&) = delete;
+
+ private:
+  conditional_lock& lock_;
+};
+
+}  // namespace asx

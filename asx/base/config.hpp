@@ -1,0 +1,15 @@
+// asx/base/config.hpp - what every other header needs to know about the compiler, and the version of asx.
+//
+// Laws: none. Cancel points: none. Threads: constants only. Lifetime: none.
+#pragma once
+
+#define ASX_VERSION_MAJOR 0
+#define ASX_VERSION_MINOR 1
+#define ASX_VERSION_PATCH 0
+
+// The library is built with hidden visibility: only what carries ASX_API is part of its binary interface.
+#if defined(__GNUC__) || defined(__clang__)
+#define ASX_API __attribute__((visibility("default")))
+#else
+#define ASX_API
+#endif

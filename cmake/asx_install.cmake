@@ -1,0 +1,26 @@
+# Headers, libraries, the CMake package and the pkg-config file.
+include(CMakePackageConfigHelpers)
+
+foreach(header ${asx_headers})
+  file(RELATIVE_PATH relative "${PROJECT_SOURCE_DIR}" "${header}")
+  get_filename_component(folder "${relative}" DIRECTORY)
+  install(FILES "${header}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/${folder}")
+endforeach()
+
+install(TARGETS asx_static asx_shared EXPORT asx_targets
+        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(EXPORT asx_targets FILE asx_targets.cmake NAMESPACE asx:: DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/asx")
+
+configure_package_config_file(cmake/asxConfig.cmake.in "${PROJECT_BINARY_DIR}/asxConfig.cmake"
+                              INSTALL_DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/asx")
+# 0.1 promises nothing to 0.2: only the same minor version is compatible before 1.0.
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/asxConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/asxConfig.cmake" "${PROJECT_BINARY_DIR}/asxConfigVersion.cmake"
+        DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/asx")
+
+configure_file(cmake/asx.pc.in "${PROJECT_BINARY_DIR}/asx.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/asx.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+if(ASX_BUILD_CLI)
+  install(TARGETS asx_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()
