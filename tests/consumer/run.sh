@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# Builds a foreign program against asx in every way there is - find_package (static and shared), add_subdirectory,
+# FetchContent, pkg-config - runs it, and checks that nothing of asx's own build leaks into it.
+#
+#     tests/consumer/run.sh      from the repository root; works in build/consumer
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+readonly root=$PWD work=$PWD/build/consumer prefix=$PWD/build/consumer/prefix
+rm -rf "$work"
+mkdir -p "$work"
+
+fail() { printf 'consumer: %s\n' "$*" >&2; exit 1; }
+quietly() { "$@" >"$work/log" 2>&1 || { tail -n 30 "$work/log" >&2; fail "failed: $*"; }; }
+runs() { [[ $("$@") == "err full" ]] || fail "$* did not print 'err full'"; }
+
+# Nothing but what every consumer must have may stand on the compiler's command line of main.cpp.
+clean_flags() {  # clean_flags BUILD_FOLDER
+  local command
+  command=$(grep -o '"command": ".*main\.cpp.*"' "$1/compile_commands.json")
+  if grep -qE -- '-W[a-z]|-Werror|-fsanitize|-fvisibility|--coverage|-fno-|-D[A-Z]' <<<"$command"; then
+    fail "flags leak into the consumer: $command"
+  fi
+}
+
+quietly cmake -S . -B "$work/asx" -G Ninja -DASX_BUILD_TESTS=OFF -DASX_BUILD_CLI=OFF -DCMAKE_BUILD_TYPE=Release
+quietly cmake --build "$work/asx"
+quietly cmake --install "$work/asx" --prefix "$prefix"
+[[ -z $(find "$prefix" -name '*_test*' -o -name 'testing.hpp') ]] || fail "tests were installed"
+readelf -d "$prefix"/lib*/libasx.so 2>/dev/null | grep -q 'SONAME.*libasx\.so\.0\.1' || readelf -d "$(find "$prefix" -name libasx.so)" | grep -q 'SONAME.*libasx\.so\.0\.1' || fail "libasx.so has no versioned soname"
+exported=$(nm -DC --defined-only "$(find "$prefix" -name libasx.so)" | awk '$2 ~ /[TWVB]/' | grep -v ' asx::' | grep -vE ' (_init|_fini|std::|typeinfo|vtable)' || true)
+[[ -z $exported ]] || fail "symbols outside asx:: are visible: $exported"
+
+for form in static shared; do
+  quietly cmake -S tests/consumer/find_package -B "$work/find_$form" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
+    "-DBUILD_SHARED_LIBS=$([[ $form == shared ]] && echo ON || echo OFF)" -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
+  quietly cmake --build "$work/find_$form"
+  runs "$work/find_$form/consumer"
+  clean_flags "$work/find_$form"
+  linked=$(readelf -d "$work/find_$form/consumer" | grep -c 'NEEDED.*libasx' || true)
+  [[ $linked == $([[ $form == shared ]] && echo 1 || echo 0) ]] || fail "find_package took the wrong form for $form"
+  readelf -d "$work/find_$form/consumer" | grep -q 'NEEDED.*xxhash' && fail "xxHash is needed at run time"
+  echo "consumer: find_package, $form: ok"
+done
+
+# Compatible versions only: before 1.0 another minor version is another interface.
+mkdir -p "$work/version"
+printf 'cmake_minimum_required(VERSION 3.25)\nproject(v CXX)\nfind_package(asx 0.2 CONFIG REQUIRED)\n' >"$work/version/CMakeLists.txt"
+if cmake -S "$work/version" -B "$work/version/build" -DCMAKE_PREFIX_PATH="$prefix" >"$work/log" 2>&1; then
+  fail "find_package(asx 0.2) was satisfied by 0.1"
+fi
+
+for way in OFF ON; do
+  quietly cmake -S tests/consumer/add_subdirectory -B "$work/sub_$way" -G Ninja -DASX_SOURCE="$root" \
+    -DUSE_FETCH_CONTENT=$way -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
+  quietly cmake --build "$work/sub_$way"
+  runs "$work/sub_$way/consumer"
+  clean_flags "$work/sub_$way"
+  [[ -z $(find "$work/sub_$way" -name 'libasx.so*' -o -name 'test_*') ]] || fail "a sub-project builds more than it was asked for"
+  echo "consumer: $([[ $way == ON ]] && echo FetchContent || echo add_subdirectory): ok"
+done
+
+PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name asx.pc)")
+export PKG_CONFIG_PATH
+# shellcheck disable=SC2046  # flags are words
+quietly g++-12 -std=c++20 tests/consumer/main.cpp -o "$work/pkg" $(pkg-config --cflags --libs asx) "-Wl,-rpath,$(pkg-config --variable=libdir asx)"
+runs "$work/pkg"
+[[ $(pkg-config --modversion asx) == 0.1.0 ]] || fail "pkg-config reports the wrong version"
+[[ $(pkg-config --cflags asx) =~ ^-I[^\ ]*/include\ ?$ ]] || fail "pkg-config leaks flags: $(pkg-config --cflags asx)"
+echo "consumer: pkg-config: ok"
+
+# The package may be moved: nothing in it names where it was built or first installed.
+if grep -rIl "$root" "$prefix" >"$work/log"; then fail "installed files name the build folder: $(cat "$work/log")"; fi
+if strings -a "$(find "$prefix" -name libasx.so)" | grep -q "$root"; then fail "libasx.so names the source folder"; fi
+mv "$prefix" "$work/moved"
+quietly cmake -S tests/consumer/find_package -B "$work/moved_build" -G Ninja -DCMAKE_PREFIX_PATH="$work/moved"
+quietly cmake --build "$work/moved_build"
+runs "$work/moved_build/consumer"
+echo "consumer: moved prefix: ok"

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Plants one broken rule at a time in a copy of the tree: each gate must fail and say what to do.
+
+    tests/gates/gates_test.py PATH_OF_SPEC_TABLES       from the repository root
+"""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path.cwd()
+SPEC_TABLES = pathlib.Path(sys.argv.pop(1)).resolve() if len(sys.argv) > 1 else None
+
+
+class a_broken_rule(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.tree = pathlib.Path(self.folder.name)
+        shutil.copytree(ROOT / "asx", self.tree / "asx")
+        shutil.copytree(ROOT / "docs", self.tree / "docs")
+        shutil.copytree(ROOT / "conformance", self.tree / "conformance")
+        shutil.copy(ROOT / "LAYERS", self.tree / "LAYERS")
+        for page in ROOT.glob("*.md"):
+            shutil.copy(page, self.tree)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def plant(self, path, text):
+        target = self.tree / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+
+    def run_tool(self, *command):
+        run = subprocess.run(command, capture_output=True, text=True, cwd=self.tree)
+        return run.returncode, run.stdout + run.stderr
+
+    def layers(self, *more):
+        return self.run_tool(sys.executable, str(ROOT / "tools/layers.py"), *more)
+
+    def assert_refused(self, result, *parts):
+        code, text = result
+        self.assertEqual(code, 1, text)
+        for part in parts:
+            self.assertIn(part, text)
+
+    def test_the_tree_as_it_is_passes(self):
+        self.assertEqual(self.layers()[0], 0, self.layers()[1])
+
+    def test_an_upward_include_is_refused(self):
+        self.plant("asx/base/upward.hpp", '#pragma once\n#include "asx/model/status.hpp"\n')
+        self.assert_refused(self.layers(), "asx/base/upward.hpp:2: upward include", "turn the dependency round")
+
+    def test_a_sideways_include_is_refused(self):
+        self.plant("asx/wheel/probe_a.hpp", "#pragma once\n")
+        self.plant("asx/sched/probe_b.hpp", '#pragma once\n#include "asx/wheel/probe_a.hpp"\n')
+        self.assert_refused(self.layers(), "asx/sched/probe_b.hpp:2: sideways include", "a layer below")
+
+    def test_a_private_header_of_another_component_is_refused(self):
+        self.plant("asx/base/detail/secret.hpp", "#pragma once\n")
+        self.plant("asx/model/peek.hpp", '#pragma once\n#include "asx/base/detail/secret.hpp"\n')
+        self.assert_refused(self.layers(), "asx/model/peek.hpp:2", "private to base")
+
+    def test_an_include_of_nothing_is_refused(self):
+        self.plant("asx/model/lost.hpp", '#pragma once\n#include "asx/base/nowhere.hpp"\n')
+        self.assert_refused(self.layers(), "asx/base/nowhere.hpp, which does not exist")
+
+    def test_a_clock_in_the_kernel_is_refused(self):
+        self.plant("asx/kernel/clocked.cpp", "#include <chrono>\nauto t() { return std::chrono::steady_clock::now(); }\n")
+        self.assert_refused(self.layers(), "asx/kernel/clocked.cpp:2", "reads a clock", "clock port")
+
+    def test_threads_entropy_hash_tables_and_thread_locals_are_refused(self):
+        for line, what in [("#include <thread>", "threading header"), ("std::mutex m;", "uses threads"),
+                           ("thread_local int x;", "keeps state in a thread"),
+                           ("std::random_device d;", "draws entropy"), ("int r = rand();", "draws entropy"),
+                           ("#include <unordered_map>", "hash table"),
+                           ("std::unordered_set<int> s;", "hash table"), ("std::hash<int> h;", "standard library"),
+                           ("auto n = std::time(nullptr);", "reads a clock")]:
+            self.plant("asx/kernel/probe.cpp", f"// banner\n{line}\n")
+            self.assert_refused(self.layers(), "asx/kernel/probe.cpp:2", what)
+
+    def test_words_in_comments_and_strings_are_not_code(self):
+        self.plant("asx/kernel/probe.cpp", '// std::thread is banned\nconst char* s = "steady_clock::now()";\n')
+        self.assertEqual(self.layers()[0], 0, self.layers()[1])
+
+    def test_a_drive_may_use_the_machine(self):
+        self.plant("asx/runtime/drive_threads.cpp", "#include <thread>\n")
+        self.assertEqual(self.layers()[0], 0, self.layers()[1])
+        self.plant("asx/runtime/step.cpp", "#include <thread>\n")
+        self.assert_refused(self.layers(), "asx/runtime/step.cpp:1")
+
+    def test_a_folder_that_LAYERS_does_not_know_is_refused(self):
+        self.plant("asx/attic/old.hpp", "#pragma once\n")
+        self.assert_refused(self.layers(), "component 'attic' is not in LAYERS")
+
+    def test_a_header_that_does_not_compile_alone_is_refused(self):
+        self.plant("asx/model/needy.hpp", "#pragma once\nnamespace asx { inline std::string forgot; }\n")
+        self.assert_refused(self.layers("--headers", "g++", "-std=c++20"), "asx/model/needy.hpp: does not compile alone",
+                            "include what it uses")
+
+    def test_a_stale_diagram_is_refused(self):
+        page = self.tree / "docs/spec/lifecycles.md"
+        page.write_text(page.read_text().replace("T1", "T99", 1))
+        self.assert_refused(self.run_tool(str(SPEC_TABLES), "--check", "docs/spec"), "docs/spec/lifecycles.md: stale",
+                            "run ./x docs")
+
+    def test_a_law_that_no_page_names_is_refused(self):
+        for page in (self.tree / "docs/spec").glob("*.md"):
+            page.write_text(page.read_text().replace("INV-CH-06", "that law"))
+        self.assert_refused(self.run_tool(sys.executable, str(ROOT / "tools/spec_check.py")), "INV-CH-06")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)
