@@ -154,7 +154,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const bool check = !arguments.empty() && arguments.front() == "--check";
   if (arguments.size() != (check ? 2U : 1U) || arguments.back().starts_with('-')) return usage();
-  const std::string folder = arguments.back();
+  const std::string& folder = arguments.back();
 
   bool stale = false;
   for (const page& p : {lifecycles(), statuses(), cancel_kinds()}) {

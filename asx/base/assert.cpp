@@ -27,7 +27,9 @@ namespace detail {
 
 void assert_failed(const char* expression, const char* file, int line, const char* function, const char* why) noexcept {
   const assert_site site{expression, file, line, function, why};
-  current_handler.load(std::memory_order_acquire)(site);  // Pairs with the exchange in set_assert_handler.
+  // Exchanged, not read: a handler that fails an assertion itself meets the default one and the abort, not itself.
+  // Acquire/release: pairs with the exchange in set_assert_handler.
+  current_handler.exchange(&print_site, std::memory_order_acq_rel)(site);
   std::abort();
 }
 

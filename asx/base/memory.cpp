@@ -1,20 +1,25 @@
 #include "asx/base/memory.hpp"
 
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
 #include <memory>
-#include <new>
 
 #include "asx/base/assert.hpp"
 
 namespace asx {
 namespace {
 
+// Not operator new: its nothrow form still calls the new-handler (law 1), and libstdc++ 12 rounds a size near
+// SIZE_MAX up to 0 and serves it.
 void* heap_allocate(void*, std::size_t bytes, std::size_t alignment) noexcept {
-  return ::operator new(bytes, std::align_val_t{alignment}, std::nothrow);
+  bytes = std::max<std::size_t>(bytes, 1);  // Null would say that memory was refused.
+  if (alignment <= alignof(void*)) return std::malloc(bytes);
+  if (bytes > SIZE_MAX - alignment) return nullptr;
+  return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
 }
 
-void heap_release(void*, void* block, std::size_t, std::size_t alignment) noexcept {
-  ::operator delete(block, std::align_val_t{alignment});
-}
+void heap_release(void*, void* block, std::size_t, std::size_t) noexcept { std::free(block); }
 
 }  // namespace
 
@@ -38,7 +43,9 @@ void* bump_memory::allocate(void* context, std::size_t bytes, std::size_t alignm
 void bump_memory::release(void* context, void* block, std::size_t bytes, std::size_t) noexcept {
   auto& self = *static_cast<bump_memory*>(context);
   const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(block) - self.block_.data());
-  ASX_ASSERT(offset + bytes <= self.used_, "a block goes back to the memory that it came from, once");
+  // Not offset + bytes <= used, which wraps for a block that lies before ours.
+  ASX_ASSERT(offset <= self.used_ && bytes <= self.used_ - offset,
+             "a block goes back to the memory that it came from, once");
   if (offset + bytes == self.used_) self.used_ = offset;
 }
 

@@ -31,9 +31,8 @@ slab_core::slab_core(std::size_t record_size, std::size_t record_alignment, std:
   auto* const bits = static_cast<std::uint64_t*>(allocate(words * sizeof(std::uint64_t), alignof(std::uint64_t)));
   auto* const chunks = static_cast<std::byte**>(allocate(chunk_count * sizeof(std::byte*), alignof(std::byte*)));
   if (bits == nullptr || chunks == nullptr) {
-    if (chunks != nullptr)
-      memory_.release(memory_.context, chunks, chunk_count * sizeof(std::byte*), alignof(std::byte*));
-    if (bits != nullptr) memory_.release(memory_.context, bits, words * sizeof(std::uint64_t), alignof(std::uint64_t));
+    release(static_cast<void*>(chunks), chunk_count * sizeof(std::byte*), alignof(std::byte*));
+    release(bits, words * sizeof(std::uint64_t), alignof(std::uint64_t));
     bytes_ = 0;
     return;
   }
@@ -55,17 +54,21 @@ slab_core::~slab_core() {
   if (levels_ == 0) return;
   const std::size_t chunk_count = (std::size_t{limit_} + chunk_slots - 1) / chunk_slots;
   for (std::size_t i = chunk_count; i-- > 0;) {
-    if (chunks_[i] != nullptr) memory_.release(memory_.context, chunks_[i], chunk_slots * slot_size_, slot_alignment_);
+    release(chunks_[i], chunk_slots * slot_size_, slot_alignment_);
   }
-  memory_.release(memory_.context, chunks_, chunk_count * sizeof(std::byte*), alignof(std::byte*));
+  release(static_cast<void*>(chunks_), chunk_count * sizeof(std::byte*), alignof(std::byte*));
   const std::size_t words = top_offset() + 1;  // The highest level is one word.
-  memory_.release(memory_.context, bits_, words * sizeof(std::uint64_t), alignof(std::uint64_t));
+  release(bits_, words * sizeof(std::uint64_t), alignof(std::uint64_t));
 }
 
 void* slab_core::allocate(std::size_t bytes, std::size_t alignment) noexcept {
   void* const block = memory_.allocate(memory_.context, bytes, alignment);
   if (block != nullptr) bytes_ += bytes;
   return block;
+}
+
+void slab_core::release(void* block, std::size_t bytes, std::size_t alignment) noexcept {
+  if (block != nullptr) memory_.release(memory_.context, block, bytes, alignment);
 }
 
 bool slab_core::grow(std::uint32_t index) noexcept {

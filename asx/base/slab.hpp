@@ -100,7 +100,21 @@ class ASX_API slab_core {
 
   /// Whether the slot has memory behind it; one that never had is in no life at all.
   [[nodiscard]] bool present(std::uint32_t index) const noexcept {
-    return index < limit_ && chunk_of(index) != nullptr;
+    return index < limit_ && chunks_ != nullptr && chunk_of(index) != nullptr;
+  }
+
+  /// The lowest index from `from` on that is taken: live, being born or dying; npos when there is none. Chunks are
+  /// put in from the front, so the first slot without one ends the search.
+  [[nodiscard]] std::uint32_t next_taken(std::uint32_t from) const noexcept {
+    while (present(from)) {
+      const std::uint64_t taken = ~bits_[from / 64] >> (from % 64);
+      if (taken != 0) {
+        from += static_cast<std::uint32_t>(std::countr_zero(taken));
+        return from < limit_ ? from : npos;  // Bits past the limit are clear and look taken.
+      }
+      from = (from / 64 + 1) * 64;  // Cannot wrap: the last word of the largest limit has a clear bit past it.
+    }
+    return npos;
   }
 
   /// Puts chunks behind the first `count` slots now. False when memory was refused; what is there stays.
@@ -120,6 +134,7 @@ class ASX_API slab_core {
   }
   bool grow(std::uint32_t index) noexcept;
   void* allocate(std::size_t bytes, std::size_t alignment) noexcept;
+  void release(void* block, std::size_t bytes, std::size_t alignment) noexcept;  // Null is nothing to release.
 
   memory_port memory_;
   std::size_t record_offset_;
@@ -142,7 +157,8 @@ class slab {
   explicit slab(std::uint32_t limit, memory_port memory = heap_memory()) noexcept
       : core_(sizeof(T), alignof(T), limit, memory) {}
   ~slab() {
-    for_each([](T& record, slab_key) { std::destroy_at(&record); });
+    for_each([this](T&, slab_key key) { release(key); });  // A destructor may release others, too.
+    ASX_ASSERT(core_.live() == 0, "a dying slab takes no new records");
   }
   slab(const slab&) = delete;
   slab& operator=(const slab&) = delete;
@@ -175,14 +191,13 @@ class slab {
     return at(key.index);
   }
 
-  /// Calls `visit(record, key)` for each live record in the order of indices.
+  /// Calls `visit(record, key)` for each live record in the order of indices. `visit` may allocate and release: what is
+  /// released before its turn is not visited, what is allocated is visited when its index is higher than the present one.
   template <class Visit>
   void for_each(Visit visit) const {
-    std::uint32_t seen = 0;
-    for (std::uint32_t i = 0; seen < core_.live(); ++i) {
-      if (!core_.present(i) || (core_.generation(i) & 1U) == 0) continue;
-      ++seen;
-      visit(*at(i), slab_key{i, core_.generation(i)});
+    for (std::uint32_t i = core_.next_taken(0); i != detail::slab_core::npos; i = core_.next_taken(i + 1)) {
+      const std::uint64_t generation = core_.generation(i);
+      if ((generation & 1U) != 0) visit(*at(i), slab_key{i, generation});
     }
   }
 

@@ -41,17 +41,17 @@ struct cancel_kind_info {
 };
 
 inline constexpr auto cancel_kind_table = std::to_array<cancel_kind_info>({
-    {cancel_kind::user, "user", "ASX_CANCEL_USER", 0, 1000, 200, "explicit"},
-    {cancel_kind::timeout, "timeout", "ASX_CANCEL_TIMEOUT", 1, 500, 210, "time"},
-    {cancel_kind::deadline, "deadline", "ASX_CANCEL_DEADLINE", 1, 500, 210, "time"},
-    {cancel_kind::poll_quota, "poll_quota", "ASX_CANCEL_POLL_QUOTA", 2, 300, 215, "budget"},
-    {cancel_kind::cost_budget, "cost_budget", "ASX_CANCEL_COST_BUDGET", 2, 300, 215, "budget"},
-    {cancel_kind::fail_fast, "fail_fast", "ASX_CANCEL_FAIL_FAST", 3, 200, 220, "sibling"},
-    {cancel_kind::race_lost, "race_lost", "ASX_CANCEL_RACE_LOST", 3, 200, 220, "sibling"},
-    {cancel_kind::linked_exit, "linked_exit", "ASX_CANCEL_LINKED_EXIT", 3, 200, 220, "sibling"},
+    {cancel_kind::user, "user", "ASX_CANCEL_USER", 0, 1000, 200, "explicit/gentle"},
+    {cancel_kind::timeout, "timeout", "ASX_CANCEL_TIMEOUT", 1, 500, 210, "time-based"},
+    {cancel_kind::deadline, "deadline", "ASX_CANCEL_DEADLINE", 1, 500, 210, "time-based"},
+    {cancel_kind::poll_quota, "poll_quota", "ASX_CANCEL_POLL_QUOTA", 2, 300, 215, "resource budget"},
+    {cancel_kind::cost_budget, "cost_budget", "ASX_CANCEL_COST_BUDGET", 2, 300, 215, "resource budget"},
+    {cancel_kind::fail_fast, "fail_fast", "ASX_CANCEL_FAIL_FAST", 3, 200, 220, "sibling/peer"},
+    {cancel_kind::race_lost, "race_lost", "ASX_CANCEL_RACE_LOST", 3, 200, 220, "sibling/peer"},
+    {cancel_kind::linked_exit, "linked_exit", "ASX_CANCEL_LINKED_EXIT", 3, 200, 220, "sibling/peer"},
     {cancel_kind::parent_cancelled, "parent_cancelled", "ASX_CANCEL_PARENT", 4, 200, 220, "structural"},
     {cancel_kind::resource_unavailable, "resource_unavailable", "ASX_CANCEL_RESOURCE", 4, 200, 220, "structural"},
-    {cancel_kind::shutdown, "shutdown", "ASX_CANCEL_SHUTDOWN", 5, 50, 255, "system"},
+    {cancel_kind::shutdown, "shutdown", "ASX_CANCEL_SHUTDOWN", 5, 50, 255, "system-level"},
 });
 
 [[nodiscard]] constexpr const cancel_kind_info& info(cancel_kind kind) noexcept {

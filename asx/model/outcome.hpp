@@ -5,7 +5,7 @@
 // R-48   join is commutative in severity and left-biased in payload; associative and idempotent with payload.
 // R-49   two cancelled join to the stronger reason; a milder one never hides a stronger one.
 // R-125  the identity is ok without a payload: join(ok, ok(v)) is ok(v), join(ok(a), ok(b)) is ok(a).
-// R-24   cleanup_budget_exceeded, once true of one side, is true of the join.
+// R-39   the stronger cancelled is taken whole: its chain, and whether its cleanup was cut short.
 //
 // An outcome is trivially copyable when its payloads are, usable in constant expressions when they are
 // literal types, and needs neither exceptions nor allocation.
@@ -231,11 +231,7 @@ template <class T, class E>
 [[nodiscard]] constexpr outcome<T, E> join(outcome<T, E> left, outcome<T, E> right) {
   if (right.severity() > left.severity()) return right;
   if (right.severity() < left.severity()) return left;
-  if (left.is_cancelled()) {
-    const cancellation &a = left.cancelled_by(), &b = right.cancelled_by();
-    return outcome<T, E>::cancelled(
-        cancellation{strengthen(a.reason, b.reason), a.cleanup_budget_exceeded || b.cleanup_budget_exceeded});
-  }
+  if (left.is_cancelled() && compare_strength(right.reason(), left.reason()) > 0) return right;
   if (left.is_ok() && !left.has_value()) return right;
   return left;
 }
