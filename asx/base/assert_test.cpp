@@ -36,20 +36,28 @@ void tell(const asx::assert_site& site) noexcept {
   std::fprintf(stderr, "handler told [%s] [%s] [%d] [%s] [%s]\n", site.expression, site.file, site.line, site.function,
                site.why);
 }
-void tell_other(const asx::assert_site&) noexcept { std::fputs("the other handler told\n", stderr); }
+void tell_other(const asx::assert_site&) noexcept {
+  std::fputs("the other handler told\n", stderr);
+}
 
 int evaluations = 0;
 bool count_and_return(bool value) {
   ++evaluations;
   return value;
 }
-void tell_evaluations(const asx::assert_site&) noexcept { std::fprintf(stderr, "evaluated %d times\n", evaluations); }
+void tell_evaluations(const asx::assert_site&) noexcept {
+  std::fprintf(stderr, "evaluated %d times\n", evaluations);
+}
 
-constexpr int failing_line = __LINE__ + 1;
-void fail_in_this_function(int one) { ASX_ASSERT(one == 2, "one of the laws is broken"); }
+constexpr int failing_line = __LINE__ + 2;
+void fail_in_this_function(int one) {
+  ASX_ASSERT(one == 2, "one of the laws is broken");
+}
 
-constexpr int unreachable_line = __LINE__ + 1;
-void reach_the_unreachable() { ASX_UNREACHABLE("nobody may come here"); }
+constexpr int unreachable_line = __LINE__ + 2;
+void reach_the_unreachable() {
+  ASX_UNREACHABLE("nobody may come here");
+}
 
 TEST(assert, a_condition_that_holds_is_evaluated_exactly_once) {  // law 1
   evaluations = 0;

@@ -16,7 +16,9 @@ namespace {
 
 using asx::bitmap256;
 
-constexpr std::uint8_t bit(int i) { return static_cast<std::uint8_t>(i); }
+constexpr std::uint8_t bit(int i) {
+  return static_cast<std::uint8_t>(i);
+}
 
 // All that a bitmap can be asked, answered by walking. Returns the first question with a wrong answer, or "".
 std::string first_difference(const bitmap256& map, const std::bitset<256>& model) {

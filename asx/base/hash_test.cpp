@@ -28,7 +28,9 @@ namespace {
 using asx::digest128;
 using asx::digest_stream;
 
-std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
 
 std::vector<std::byte> random_bytes(std::size_t count, std::uint64_t seed) {
   asx::splitmix64 random(seed);
@@ -292,8 +294,7 @@ TEST(digest128, hex_is_32_lower_case_digits_the_most_significant_first) {
 }
 
 TEST(digest128, digests_are_ordered_as_numbers_of_128_bits_and_as_their_digits) {
-  const std::array<digest128, 5> ascending{
-      {{0, 0}, {0, UINT64_MAX}, {1, 0}, {1, 1}, {UINT64_MAX, 0}}};
+  const std::array<digest128, 5> ascending{{{0, 0}, {0, UINT64_MAX}, {1, 0}, {1, 1}, {UINT64_MAX, 0}}};
   for (std::size_t a = 0; a < ascending.size(); ++a) {
     for (std::size_t b = 0; b < ascending.size(); ++b) {
       EXPECT_EQ(ascending[a] < ascending[b], a < b);

@@ -31,8 +31,12 @@ using region_hook = asx::list_hook<region_tag>;
 using lane = asx::intrusive_list<element, lane_tag>;
 using region = asx::intrusive_list<element, region_tag>;
 
-constexpr void leave(element& e) { static_cast<lane_hook&>(e).unlink(); }
-constexpr bool queued(const element& e) { return static_cast<const lane_hook&>(e).linked(); }
+constexpr void leave(element& e) {
+  static_cast<lane_hook&>(e).unlink();
+}
+constexpr bool queued(const element& e) {
+  return static_cast<const lane_hook&>(e).linked();
+}
 
 template <class List>
 void empty_out(List& list) {
@@ -97,7 +101,9 @@ std::vector<std::vector<int>> all_states(int count) {
   return states;
 }
 
-bool contains(const std::vector<int>& order, int i) { return std::find(order.begin(), order.end(), i) != order.end(); }
+bool contains(const std::vector<int>& order, int i) {
+  return std::find(order.begin(), order.end(), i) != order.end();
+}
 
 // Goal:   each operation does in each small state what the vector does (law 2).
 // Method: five elements give 326 states; each is built anew, one operation is done, all links are compared.

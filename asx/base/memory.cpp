@@ -19,7 +19,9 @@ void* heap_allocate(void*, std::size_t bytes, std::size_t alignment) noexcept {
   return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
 }
 
-void heap_release(void*, void* block, std::size_t, std::size_t) noexcept { std::free(block); }
+void heap_release(void*, void* block, std::size_t, std::size_t) noexcept {
+  std::free(block);
+}
 
 }  // namespace
 

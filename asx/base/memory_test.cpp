@@ -33,7 +33,9 @@
 #if defined(ASX_TEST_UNDER_ASAN)
 // The tests of law 1 ask for more than there is; without this the sanitizer ends the program instead of refusing.
 extern "C" const char* __asan_default_options();
-extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+extern "C" const char* __asan_default_options() {
+  return "allocator_may_return_null=1";
+}
 #endif
 
 namespace {

@@ -191,8 +191,8 @@ class slab {
     return at(key.index);
   }
 
-  /// Calls `visit(record, key)` for each live record in the order of indices. `visit` may allocate and release: what is
-  /// released before its turn is not visited, what is allocated is visited when its index is higher than the present one.
+  /// Calls `visit(record, key)` for each live record in the order of indices. `visit` may allocate and release: what
+  /// is released before its turn is not visited; what is allocated is visited if its index is still to come.
   template <class Visit>
   void for_each(Visit visit) const {
     for (std::uint32_t i = core_.next_taken(0); i != detail::slab_core::npos; i = core_.next_taken(i + 1)) {

@@ -42,10 +42,18 @@ std::size_t operator_new_calls = 0;
   if (void* const block = std::aligned_alloc(step, (bytes + step - 1) / step * step)) return block;
   throw std::bad_alloc();
 }
-[[gnu::noinline]] void operator delete(void* block) noexcept { std::free(block); }
-[[gnu::noinline]] void operator delete(void* block, std::size_t) noexcept { std::free(block); }
-[[gnu::noinline]] void operator delete(void* block, std::align_val_t) noexcept { std::free(block); }
-[[gnu::noinline]] void operator delete(void* block, std::size_t, std::align_val_t) noexcept { std::free(block); }
+[[gnu::noinline]] void operator delete(void* block) noexcept {
+  std::free(block);
+}
+[[gnu::noinline]] void operator delete(void* block, std::size_t) noexcept {
+  std::free(block);
+}
+[[gnu::noinline]] void operator delete(void* block, std::align_val_t) noexcept {
+  std::free(block);
+}
+[[gnu::noinline]] void operator delete(void* block, std::size_t, std::align_val_t) noexcept {
+  std::free(block);
+}
 
 namespace {
 
@@ -105,8 +113,12 @@ class counting_memory {
   std::size_t bytes_ = 0;
 };
 
-void* refuse(void*, std::size_t, std::size_t) noexcept { return nullptr; }
-void must_not_release(void*, void*, std::size_t, std::size_t) noexcept { ADD_FAILURE() << "nothing was handed out"; }
+void* refuse(void*, std::size_t, std::size_t) noexcept {
+  return nullptr;
+}
+void must_not_release(void*, void*, std::size_t, std::size_t) noexcept {
+  ADD_FAILURE() << "nothing was handed out";
+}
 constexpr memory_port no_memory{nullptr, &refuse, &must_not_release};
 
 // A record that knows its value and tells a ledger when it dies.
@@ -130,7 +142,9 @@ struct record {
   ledger* book_;
 };
 
-std::string text(slab_key key) { return std::to_string(key.index) + ':' + std::to_string(key.generation); }
+std::string text(slab_key key) {
+  return std::to_string(key.index) + ':' + std::to_string(key.generation);
+}
 
 // A slab beside the naive one: a map of live records, a list of generations, and every key that was ever given out.
 template <class T = std::uint64_t>
@@ -146,7 +160,7 @@ class compared_slab {
     const slab_entry<T> entry = slab_.allocate(value);
     if (!lowest) return entry ? "allocated beyond the limit" : "";
     if (!entry) return "refused below the limit";
-    if (entry.key.index != *lowest) return "not the lowest free index: " + text(entry.key);  // law 2
+    if (entry.key.index != *lowest) return "not the lowest free index: " + text(entry.key);              // law 2
     if (entry.key.generation != ++generations_[*lowest]) return "wrong generation: " + text(entry.key);  // law 3
     live_[*lowest] = {entry.record, value};
     keys_.push_back(entry.key);
@@ -376,8 +390,9 @@ TEST_P(slab_limit, a_slab_that_was_emptied_starts_at_the_lowest_index_again) {  
   for (std::uint32_t i = 0; i < std::min(limit, 130U); ++i) ASSERT_EQ(s.allocate(i).key, (slab_key{i, 3}));
 }
 
-TEST(slab, five_levels_of_free_bits_still_find_the_lowest) {  // law 2, with the core alone: records would fill the memory
-  // One block stands for every chunk, because nothing but the free bits is looked at here.
+TEST(slab, five_levels_of_free_bits_still_find_the_lowest) {  // law 2
+  // The core alone, because so many records would fill the memory. One block stands for every chunk, because nothing
+  // but the free bits is looked at here.
   struct one_chunk {
     alignas(16) std::array<std::byte, 64 * 16> chunk;
     static void* allocate(void* self, std::size_t bytes, std::size_t alignment) noexcept {
@@ -1046,9 +1061,9 @@ struct shaped {
 
 template <class T>
 class slab_of : public testing::Test {};
-using shapes = testing::Types<shaped<1, 1>, shaped<3, 1>, shaped<2, 2>, shaped<8, 8>, shaped<9, 8>, shaped<16, 16>,
-                              shaped<24, 32>, shaped<64, 64>, shaped<1, 128>, shaped<128, 128>, shaped<200, 128>,
-                              shaped<1, 4096>>;
+using shapes =
+    testing::Types<shaped<1, 1>, shaped<3, 1>, shaped<2, 2>, shaped<8, 8>, shaped<9, 8>, shaped<16, 16>, shaped<24, 32>,
+                   shaped<64, 64>, shaped<1, 128>, shaped<128, 128>, shaped<200, 128>, shaped<1, 4096>>;
 TYPED_TEST_SUITE(slab_of, shapes);
 
 TYPED_TEST(slab_of, records_are_aligned_and_do_not_overlap) {

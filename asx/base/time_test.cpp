@@ -17,7 +17,9 @@ using asx::instant;
 // Wide enough that nothing in here can wrap: the model to compare with.
 __extension__ typedef unsigned __int128 wide;
 constexpr std::uint64_t largest = UINT64_MAX;
-constexpr std::uint64_t capped(wide value) { return value > largest ? largest : static_cast<std::uint64_t>(value); }
+constexpr std::uint64_t capped(wide value) {
+  return value > largest ? largest : static_cast<std::uint64_t>(value);
+}
 
 // Every boundary that a sum, a difference or a multiplication can fall off.
 constexpr std::array<std::uint64_t, 15> edges{0,

@@ -286,7 +286,9 @@ cause_ref keep(Store& store, const cancel_reason& reason) {
 }
 
 std::string text(std::size_t length, char c = 'm') {
-  return std::string(length, c);
+  std::string all;
+  all.assign(length, c);
+  return all;
 }
 
 // -------------------------------------------------------------------------------------------------- chains, by hand

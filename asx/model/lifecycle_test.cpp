@@ -261,14 +261,8 @@ TEST(task_lifecycle_laws, the_23_refusals_are_10_backward_5_skips_2_self_loops_a
   for (std::size_t from = 0; from < 6; ++from) {
     for (std::size_t to = 0; to < 6; ++to) {
       if (asx::task_lifecycle.legal(at<task_state>(from), at<task_state>(to))) continue;
-      if (at<task_state>(from) == task_state::completed)
-        ++from_terminal;
-      else if (from == to)
-        ++self_loops;
-      else if (to < from)
-        ++backward;
-      else
-        ++skips;
+      const bool terminal = at<task_state>(from) == task_state::completed;
+      ++(terminal ? from_terminal : from == to ? self_loops : to < from ? backward : skips);
     }
   }
   EXPECT_EQ(backward, 10);

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <fstream>
 #include <memory>
-#include <string>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
