@@ -1,0 +1,163 @@
+#include "asx/journal/journal.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <memory>
+
+namespace asx {
+
+journal::~journal() {
+  settle();
+  if (ring_ != nullptr) memory_.release(memory_.context, ring_, capacity_ * sizeof(event), alignof(event));
+}
+
+status journal::open(memory_port memory, const journal_options& options, event_sink sink) noexcept {
+  if (mode_ != journal_mode::off) return status::invalid_argument;
+  if (options.mode == journal_mode::full) {
+    if (options.capacity == 0 || options.capacity > SIZE_MAX / sizeof(event)) return status::invalid_argument;
+    const auto bytes = static_cast<std::size_t>(options.capacity) * sizeof(event);
+    void* const block = memory.allocate(memory.context, bytes, alignof(event));
+    if (block == nullptr) return status::resource_exhausted;
+    ring_ = static_cast<event*>(block);
+    std::uninitialized_value_construct_n(ring_, options.capacity);
+    capacity_ = options.capacity;
+    sink_ = sink;
+  }
+  memory_ = memory;
+  overflow_ = options.overflow;
+  mode_ = options.mode;
+  return status::ok;
+}
+
+void journal::feed(digest_stream& digest, std::span<const event> events) noexcept {
+  if constexpr (std::endian::native == std::endian::little) {
+    digest.add(std::as_bytes(events));  // The order in memory is the canonical one.
+  } else {
+    for (const event& e : events) digest.add(canonical_bytes(e));
+  }
+}
+
+namespace {
+
+/// Calls `run` for each stretch of semantic events: diagnostics between them are left out.
+template <class Run>
+void for_each_semantic_run(std::span<const event> events, Run run) {
+  std::size_t from = 0;
+  while (from < events.size()) {
+    std::size_t to = from;
+    while (to < events.size() && events[to].semantic()) ++to;
+    if (to > from) run(events.subspan(from, to - from));
+    from = to + 1;
+  }
+}
+
+}  // namespace
+
+void journal::settle() noexcept {
+  if (staged_ == 0) return;
+  ASX_ASSERT(!settling_, "a sink must not append to the journal that feeds it: the order would be its own");
+  ASX_ASSERT(seq_ < UINT64_MAX - stage_size, "sequence numbers are never used twice (U-37)");
+  const std::span<const event> batch(stage_.data(), staged_);
+  if (sink_.take != nullptr) {  // First, while everything that the sink may read still counts the batch as staged.
+    settling_ = true;
+    sink_.take(sink_.context, batch);
+    settling_ = false;
+  }
+  if (!diagnostics_staged_) {
+    feed(digest_, batch);
+  } else {
+    for_each_semantic_run(batch, [this](std::span<const event> run) { feed(digest_, run); });
+  }
+  if (mode_ == journal_mode::full) {
+    const std::uint64_t kept = std::min<std::uint64_t>(staged_, capacity_);
+    const event* from = batch.data() + (staged_ - kept);
+    std::uint64_t place = (written_ + staged_ - kept) % capacity_;
+    std::uint64_t left = kept;
+    while (left > 0) {
+      const std::uint64_t piece = std::min(left, capacity_ - place);
+      std::memcpy(ring_ + place, from, piece * sizeof(event));
+      from += piece;
+      left -= piece;
+      place = 0;
+    }
+    written_ += staged_;
+    gone_ = std::max(gone_, written_ > capacity_ ? written_ - capacity_ : 0);
+  } else {
+    written_ += staged_;
+    gone_ = written_;
+  }
+  staged_ = 0;
+  diagnostics_staged_ = false;
+}
+
+digest128 journal::digest() const noexcept {
+  digest_stream copy = digest_;
+  for_each_semantic_run({stage_.data(), staged_}, [&copy](std::span<const event> run) { feed(copy, run); });
+  return copy.value();
+}
+
+std::uint64_t journal::size() const noexcept {
+  return mode_ == journal_mode::full ? std::min(total() - gone_, capacity_) : 0;
+}
+
+event journal::at(std::uint64_t place) const noexcept {
+  ASX_ASSERT(place < size(), "only kept events can be read");
+  const std::uint64_t index = total() - size() + place;
+  return index >= written_ ? stage_[index - written_] : ring_[index % capacity_];
+}
+
+std::size_t journal::copy_tail(std::span<event> out) const noexcept {
+  const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), size()));
+  const std::uint64_t first = size() - count;
+  for (std::size_t i = 0; i < count; ++i) out[i] = at(first + i);
+  return count;
+}
+
+std::uint64_t journal::overwritten() const noexcept {
+  return mode_ == journal_mode::full ? total() - size() - discarded_ : 0;
+}
+
+status journal::reserve(std::uint64_t events) const noexcept {
+  if (mode_ != journal_mode::full || overflow_ == trace_overflow::ring) return status::ok;
+  return events <= capacity_ - size() ? status::ok : status::resource_exhausted;
+}
+
+void journal::discard_oldest(std::uint64_t events) noexcept {
+  settle();
+  const std::uint64_t count = std::min(events, size());
+  gone_ += count;
+  discarded_ += count;
+}
+
+void journal::append_text(text_code what, field_type of, std::uint64_t subject, std::string_view text,
+                          std::uint64_t time_ns) noexcept {
+  for (std::size_t at = 0, piece = 0; at < text.size(); at += 16, ++piece) {
+    std::array<std::uint64_t, 2> halves{};
+    for (std::size_t i = 0; i < 16 && at + i < text.size(); ++i) {
+      halves[i / 8] |= static_cast<std::uint64_t>(static_cast<unsigned char>(text[at + i])) << (8 * (i % 8));
+    }
+    append(event_kind::text,
+           {.time_ns = time_ns,
+            .subject = subject,
+            .object = pack(piece, static_cast<std::uint64_t>(what) | static_cast<std::uint64_t>(of) << 8),
+            .a = halves[0],
+            .b = halves[1],
+            .cause = seq_});
+  }
+}
+
+void journal::check() const noexcept {
+  const std::uint64_t count = size();
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const event e = at(i);
+    ASX_ASSERT(is_well_formed(e), "every kept event has a known kind, known flags and the mark of its kind");
+    ASX_ASSERT(e.cause <= e.seq && (!e.semantic() || e.cause < e.seq), "a cause comes before its effect");
+    if (i > 0) {
+      ASX_ASSERT(e.seq == at(i - 1).seq + (e.semantic() ? 1U : 0U), "event_seq has no gaps (R-113)");
+    }
+  }
+  ASX_ASSERT(count == 0 || at(count - 1).seq == seq_, "the newest event has the newest number");
+}
+
+}  // namespace asx
