@@ -411,8 +411,9 @@ static_assert(detail::event_kinds_ascend(), "kinds are listed once, in the order
 
 /// Null for a number that is no kind of this version.
 [[nodiscard]] constexpr const event_info* find_event_kind(std::uint64_t number) noexcept {
-  if (number >= detail::event_rows.size() || detail::event_rows[number] == 255) return nullptr;
-  return &event_table[detail::event_rows[number]];
+  if (number >= detail::event_rows.size()) return nullptr;
+  const std::uint8_t row = detail::event_rows[static_cast<std::size_t>(number)];
+  return row == 255 ? nullptr : &event_table[row];
 }
 [[nodiscard]] constexpr const event_info* find_event_kind(std::string_view name) noexcept {
   for (const event_info& row : event_table) {

@@ -20,8 +20,8 @@ status journal::open(memory_port memory, const journal_options& options, event_s
     void* const block = memory.allocate(memory.context, bytes, alignof(event));
     if (block == nullptr) return status::resource_exhausted;
     ring_ = static_cast<event*>(block);
-    std::uninitialized_value_construct_n(ring_, options.capacity);
-    capacity_ = options.capacity;
+    capacity_ = static_cast<std::size_t>(options.capacity);
+    std::uninitialized_value_construct_n(ring_, capacity_);
     sink_ = sink;
   }
   memory_ = memory;
@@ -70,12 +70,12 @@ void journal::settle() noexcept {
     for_each_semantic_run(batch, [this](std::span<const event> run) { feed(digest_, run); });
   }
   if (mode_ == journal_mode::full) {
-    const std::uint64_t kept = std::min<std::uint64_t>(staged_, capacity_);
+    const std::size_t kept = std::min(staged_, capacity_);
     const event* from = batch.data() + (staged_ - kept);
-    std::uint64_t place = (written_ + staged_ - kept) % capacity_;
-    std::uint64_t left = kept;
+    auto place = static_cast<std::size_t>((written_ + staged_ - kept) % capacity_);
+    std::size_t left = kept;
     while (left > 0) {
-      const std::uint64_t piece = std::min(left, capacity_ - place);
+      const std::size_t piece = std::min(left, capacity_ - place);
       std::memcpy(ring_ + place, from, piece * sizeof(event));
       from += piece;
       left -= piece;
@@ -98,13 +98,14 @@ digest128 journal::digest() const noexcept {
 }
 
 std::uint64_t journal::size() const noexcept {
-  return mode_ == journal_mode::full ? std::min(total() - gone_, capacity_) : 0;
+  return mode_ == journal_mode::full ? std::min<std::uint64_t>(total() - gone_, capacity_) : 0;
 }
 
 event journal::at(std::uint64_t place) const noexcept {
   ASX_ASSERT(place < size(), "only kept events can be read");
   const std::uint64_t index = total() - size() + place;
-  return index >= written_ ? stage_[index - written_] : ring_[index % capacity_];
+  return index >= written_ ? stage_[static_cast<std::size_t>(index - written_)]
+                           : ring_[static_cast<std::size_t>(index % capacity_)];
 }
 
 std::size_t journal::copy_tail(std::span<event> out) const noexcept {

@@ -135,7 +135,7 @@ class ASX_API journal {
   std::uint64_t gone_ = 0;       // The first of them that are not kept any more: overwritten or discarded.
   std::uint64_t discarded_ = 0;  // Those among `gone_` that discard_oldest took.
   event* ring_ = nullptr;
-  std::uint64_t capacity_ = 0;
+  std::size_t capacity_ = 0;
   memory_port memory_{};
   event_sink sink_{};
   digest_stream digest_;

@@ -153,7 +153,7 @@ TEST(ring, it_keeps_the_newest_events_and_counts_the_others) {
     j.check();
     j.settle();
     ASSERT_EQ(all.events.size(), 205U);
-    for (std::uint64_t i = 0; i < 205; ++i) EXPECT_EQ(all.events[i].seq, i + 1);
+    for (std::size_t i = 0; i < 205; ++i) EXPECT_EQ(all.events[i].seq, i + 1);
   }
 }
 

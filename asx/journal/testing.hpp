@@ -91,6 +91,8 @@ class stream_maker {
     std::size_t receiver = 0;
   };
 
+  std::size_t below(std::size_t bound) { return static_cast<std::size_t>(random_.next_below(bound)); }
+  region& region_of(std::uint64_t id) { return regions_[static_cast<std::size_t>(id)]; }
   bool chance(std::uint64_t one_in) { return random_.next_below(one_in) == 0; }
 
   std::uint64_t put(event_kind kind, event_fields fields) {
@@ -100,7 +102,7 @@ class stream_maker {
   }
 
   void make_region() {
-    region* parent = &regions_[1 + random_.next_below(regions_.size() - 1)];
+    region* parent = &regions_[1 + below(regions_.size() - 1)];
     if (parent->closing) parent = &regions_[1];
     region made{.id = regions_.size(), .parent = parent->id};
     ++parent->live;
@@ -114,7 +116,7 @@ class stream_maker {
   }
 
   void spawn() {
-    region& home = regions_[1 + random_.next_below(regions_.size() - 1)];
+    region& home = regions_[1 + below(regions_.size() - 1)];
     const std::uint64_t by = running_;
     if (home.closing) {
       put(event_kind::refused_spawn, {.subject = by, .object = home.id, .a = pack(2, 0), .cause = home.event});
@@ -198,7 +200,7 @@ class stream_maker {
       put(event_kind::poll_ended, {.subject = t.id, .object = t.region, .a = 1, .cause = began});
       return complete(index, event_kind::task_finalized, outcome_kind::cancelled, began);
     }
-    channel& c = channels_[random_.next_below(channels_.size())];
+    channel& c = channels_[below(channels_.size())];
     switch (random_.next_below(7)) {
       case 0:
       case 1:
@@ -243,7 +245,7 @@ class stream_maker {
   }
 
   void resolve(task& t, std::uint64_t began, bool aborts) {
-    channel& c = channels_[t.channel - 1];
+    channel& c = channels_[static_cast<std::size_t>(t.channel - 1)];
     --c.reserved;
     if (!aborts) ++c.queued;
     const std::uint64_t sent =
@@ -299,7 +301,7 @@ class stream_maker {
     task& t = tasks_[index];
     t.at = phase::completed;
     --live_;
-    --regions_[t.region].live;
+    --region_of(t.region).live;
     put(how, {.subject = t.id,
               .object = t.region,
               .a = static_cast<std::uint64_t>(outcome),
@@ -325,7 +327,7 @@ class stream_maker {
 
   void cancel_one() {
     if (tasks_.empty()) return;
-    const auto index = static_cast<std::size_t>(random_.next_below(tasks_.size()));
+    const auto index = below(tasks_.size());
     if (tasks_[index].at == phase::completed) return;
     const std::uint64_t input =
         put(event_kind::input_cancel, {.subject = tasks_[index].id, .object = tasks_[index].region, .b = ++inputs_});
@@ -333,14 +335,14 @@ class stream_maker {
   }
 
   void close_one() {
-    region& r = regions_[2 + random_.next_below(regions_.size() - 2)];
+    region& r = regions_[2 + below(regions_.size() - 2)];
     if (r.closing) return;
     const std::uint64_t input = put(event_kind::input_close, {.subject = r.id, .b = ++inputs_});
     close(r.id, input, cancel_kind::user, event_kind::region_closing);
   }
 
   void close(std::uint64_t id, std::uint64_t cause, cancel_kind kind, event_kind how) {
-    region& r = regions_[id];
+    region& r = region_of(id);
     if (r.closing) return;
     r.closing = true;
     r.event = put(how, {.subject = id,
