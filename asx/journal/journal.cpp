@@ -1,9 +1,10 @@
 #include "asx/journal/journal.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <memory>
+
+#include "asx/journal/digest.hpp"
 
 namespace asx {
 
@@ -30,30 +31,6 @@ status journal::open(memory_port memory, const journal_options& options, event_s
   return status::ok;
 }
 
-void journal::feed(digest_stream& digest, std::span<const event> events) noexcept {
-  if constexpr (std::endian::native == std::endian::little) {
-    digest.add(std::as_bytes(events));  // The order in memory is the canonical one.
-  } else {
-    for (const event& e : events) digest.add(canonical_bytes(e));
-  }
-}
-
-namespace {
-
-/// Calls `run` for each stretch of semantic events: diagnostics between them are left out.
-template <class Run>
-void for_each_semantic_run(std::span<const event> events, Run run) {
-  std::size_t from = 0;
-  while (from < events.size()) {
-    std::size_t to = from;
-    while (to < events.size() && events[to].semantic()) ++to;
-    if (to > from) run(events.subspan(from, to - from));
-    from = to + 1;
-  }
-}
-
-}  // namespace
-
 void journal::settle() noexcept {
   if (staged_ == 0) return;
   ASX_ASSERT(!settling_, "a sink must not append to the journal that feeds it: the order would be its own");
@@ -64,11 +41,7 @@ void journal::settle() noexcept {
     sink_.take(sink_.context, batch);
     settling_ = false;
   }
-  if (!diagnostics_staged_) {
-    feed(digest_, batch);
-  } else {
-    for_each_semantic_run(batch, [this](std::span<const event> run) { feed(digest_, run); });
-  }
+  add_events(digest_, batch);
   if (mode_ == journal_mode::full) {
     const std::size_t kept = std::min(staged_, capacity_);
     const event* from = batch.data() + (staged_ - kept);
@@ -88,12 +61,11 @@ void journal::settle() noexcept {
     gone_ = written_;
   }
   staged_ = 0;
-  diagnostics_staged_ = false;
 }
 
 digest128 journal::digest() const noexcept {
   digest_stream copy = digest_;
-  for_each_semantic_run({stage_.data(), staged_}, [&copy](std::span<const event> run) { feed(copy, run); });
+  add_events(copy, {stage_.data(), staged_});
   return copy.value();
 }
 

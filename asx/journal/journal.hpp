@@ -85,7 +85,6 @@ class ASX_API journal {
     if (!counts && mode_ == journal_mode::digest_only) return seq_;
     ASX_ASSERT(fields.cause <= seq_, "a cause comes before its effect: it names an event that has a number");
     seq_ += counts ? 1U : 0U;
-    diagnostics_staged_ = diagnostics_staged_ || !counts;
     stage_[staged_] = {
         seq_,           fields.time_ns, kind,     fields.worker, fields.flags | (counts ? event_flags::semantic : 0U),
         fields.subject, fields.object,  fields.a, fields.b,      fields.cause};
@@ -122,11 +121,9 @@ class ASX_API journal {
 
  private:
   [[nodiscard]] std::uint64_t total() const noexcept { return written_ + staged_; }
-  static void feed(digest_stream& digest, std::span<const event> events) noexcept;
 
   journal_mode mode_ = journal_mode::off;
   trace_overflow overflow_ = trace_overflow::ring;
-  bool diagnostics_staged_ = false;
   bool settling_ = false;
   std::size_t staged_ = 0;
   std::uint64_t seq_ = 0;
