@@ -200,6 +200,7 @@ status bin_reader::read_block(const block_info& block, std::vector<event>& out) 
     return fail(status::corrupt, start,
                 "the events of block " + std::to_string(block.index) + " do not match their checksum");
   }
+  ++blocks_opened_;
   std::span<const std::byte> rest(payload_);
   bin::codec_state state{.seq = block.seq_before};
   out.reserve(block.events);

@@ -122,6 +122,7 @@ class ASX_API bin_reader {
   [[nodiscard]] const journal_fault& fault() const noexcept { return fault_; }
   [[nodiscard]] file_end end() const noexcept { return end_; }
   [[nodiscard]] std::uint64_t events_read() const noexcept { return events_read_; }
+  [[nodiscard]] std::uint64_t blocks_opened() const noexcept { return blocks_opened_; }
   /// Of the events up to the end of the block that the last one came from.
   [[nodiscard]] digest128 digest() const noexcept { return digest_.value(); }
   [[nodiscard]] static std::uint64_t first_block_offset() noexcept { return bin::header_bytes; }
@@ -140,6 +141,7 @@ class ASX_API bin_reader {
   std::uint64_t seq_ = 0;
   std::uint64_t chain_ = 0;
   std::uint64_t events_read_ = 0;
+  std::uint64_t blocks_opened_ = 0;
   digest_stream digest_;
   std::vector<std::byte> payload_;
   std::vector<event> events_;
