@@ -33,6 +33,7 @@ std::string_view pick(const std::string_view (&names)[N], std::uint64_t code) no
 /// What a number of this type is called; empty when the type or the number has no name.
 std::string_view code_name(field_type type, std::uint64_t value) noexcept {
   switch (type) {
+    case field_type::error:
     case field_type::status: {
       const status_info* const row = value <= UINT16_MAX ? find_status(static_cast<std::uint32_t>(value)) : nullptr;
       return row != nullptr ? row->name : std::string_view();
@@ -162,7 +163,7 @@ void append_value(std::string& out, field_type type, std::uint64_t value, const 
     out += "no region";
     return;
   }
-  if (type == field_type::status && value == 0) return;  // An outcome without an error says enough.
+  if (type == field_type::error && value == 0) return;  // An outcome without an error says enough.
   if (const std::string_view code = code_name(type, value); !code.empty() || type == field_type::wait) {
     out += code;
     return;
@@ -197,6 +198,8 @@ std::string describe(const event& e, const name_book* names) {
     }
     i += 2;
   }
+  // A value that needs no word leaves two spaces, or one at the end.
+  if (const std::size_t gap = out.find("  "); gap != std::string::npos) out.erase(gap, 1);
   while (!out.empty() && out.back() == ' ') out.pop_back();
   if ((e.flags & event_flags::forced) != 0) out += " (by the kernel)";
   return out;

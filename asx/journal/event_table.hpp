@@ -36,6 +36,7 @@ enum class field_type : std::uint8_t {
   worker,
   time,
   status,
+  error,
   cancel_kind,
   cancel_phase,
   outcome,
@@ -81,7 +82,7 @@ inline constexpr auto make_event_table = [] {
   constexpr operand_info value{f::number, f::none, "value of the limit"};
   constexpr operand_info reason{f::cancel_kind, f::none, "kind of the reason"};
   constexpr operand_info ended{f::outcome, f::number, "outcome; 1 if the cleanup budget was exceeded"};
-  constexpr operand_info result{f::status, f::number, "status of an err; its detail, low 32 bits"};
+  constexpr operand_info result{f::error, f::number, "status of an err; its detail, low 32 bits"};
   constexpr operand_info room{f::number, f::number, "queued messages; reserved slots, both after the move"};
   constexpr operand_info permit{f::permit, f::none, "permit number in the channel"};
   constexpr operand_info waiter{f::waiter, f::none, "waiter number in the channel"};
@@ -237,7 +238,7 @@ inline constexpr auto make_event_table = [] {
        nothing, "{s} is fully closed by its receiver: {A} messages discarded"},
       {channel_fully_closed_by_sender, "channel_fully_closed_by_sender", "chan", f::channel, f::task, nothing,
        nothing, "{s} is fully closed by its last sender"},
-      {permit_reserved, "permit_reserved", "chan", f::channel, f::task, permit, room, "{o} reserved slot {a} of {s}"},
+      {permit_reserved, "permit_reserved", "chan", f::channel, f::task, permit, room, "{o} reserved {a} of {s}: {b} queued, {B} reserved"},
       {permit_sent, "permit_sent", "chan", f::channel, f::task, permit, room,
        "{o} sent with {a} into {s}: {b} queued, {B} reserved"},
       {permit_aborted, "permit_aborted", "chan", f::channel, f::task, permit, room, "{o} aborted {a} of {s}"},
