@@ -51,11 +51,11 @@ constexpr group groups[] = {
 
 void print_codes(std::ostream& out, std::string_view title, field_type type) {
   out << "- " << title << ": ";
-  for (std::uint64_t code = 0;; ++code) {
+  for (std::uint64_t code = 0; code < 64; ++code) {
     std::string text;
     asx::append_value(text, type, code);
     if (code > 0 && text == std::to_string(code)) break;
-    out << (code == 0 ? "" : ", ") << code << " " << (text.empty() ? "(nothing more to say)" : text);
+    out << (code == 0 ? "" : ", ") << code << " " << (text.empty() ? "a timer" : text);
   }
   out << ".\n";
 }

@@ -164,7 +164,8 @@ void append_value(std::string& out, field_type type, std::uint64_t value, const 
     return;
   }
   if (type == field_type::error && value == 0) return;  // An outcome without an error says enough.
-  if (const std::string_view code = code_name(type, value); !code.empty() || type == field_type::wait) {
+  if (type == field_type::wait && value == static_cast<std::uint64_t>(wait_code::timer)) return;  // "waits for timer 3"
+  if (const std::string_view code = code_name(type, value); !code.empty()) {
     out += code;
     return;
   }

@@ -292,8 +292,9 @@ std::vector<limit_holder> holders_of(const replay& world, limit_code limit, std:
   }
   std::vector<limit_holder> out;
   for (const auto& [who, n] : counts) out.push_back({who.first, who.second, n});
-  std::stable_sort(out.begin(), out.end(),
-                   [](const limit_holder& x, const limit_holder& y) { return x.count > y.count; });
+  std::sort(out.begin(), out.end(), [](const limit_holder& x, const limit_holder& y) {
+    return x.count != y.count ? x.count > y.count : x.type != y.type ? x.type < y.type : x.id < y.id;
+  });
   return out;
 }
 
