@@ -245,7 +245,7 @@ TEST(describe, names_come_from_the_journal_itself_and_cannot_break_a_terminal) {
   testing::collector all;
   journal j;
   testing::open_or_abort(j, {.capacity = 4}, all.sink());
-  j.append_text(text_code::name, field_type::task, 3, "reader of the \"long\" way\x1b[31m");
+  j.append_text(text_code::name, type_tag::task, 3, "reader of the \"long\" way\x1b[31m");
   j.append(event_kind::task_started, {.subject = 3, .object = 1});
   j.settle();
   const name_book names(all.events);

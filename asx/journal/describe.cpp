@@ -71,6 +71,18 @@ std::string_view noun(field_type type) noexcept {
   }
 }
 
+/// Files name things by the tags of the specification: they never change, as the types of this table may.
+type_tag tag_of(field_type type) noexcept {
+  switch (type) {
+    case field_type::region: return type_tag::region;
+    case field_type::task: return type_tag::task;
+    case field_type::obligation: return type_tag::obligation;
+    case field_type::timer: return type_tag::timer;
+    case field_type::channel: return type_tag::channel;
+    default: return type_tag{};
+  }
+}
+
 /// What a task waits for decides what the object of its wait is.
 field_type object_type(const event& e, const event_info& row) noexcept {
   if (e.kind != event_kind::task_waits) return row.object;
@@ -110,24 +122,26 @@ name_book::name_book(std::span<const event> events) {
 }
 
 void name_book::learn(const event& e) {
-  if (e.kind != event_kind::text || (high_half(e.object) & 0xff) != static_cast<std::uint32_t>(text_code::name)) return;
-  std::string& text = names_[{static_cast<field_type>((high_half(e.object) >> 8) & 0xff), e.subject}];
-  if (low_half(e.object) == 0) text.clear();  // The first piece of a name starts it anew.
+  if (e.kind != event_kind::text) return;
+  const std::uint32_t about = high_half(e.object);
+  std::string& text =
+      texts_[{static_cast<text_code>(about & 0xff), static_cast<type_tag>((about >> 8) & 0xff), e.subject}];
+  if (low_half(e.object) == 0) text.clear();  // The first piece of a text starts it anew.
   if (text.size() >= 256) return;
   for (const std::uint64_t half : {e.a, e.b}) {
     for (unsigned i = 0; i < 8; ++i) {
       const auto c = static_cast<unsigned char>(half >> (8 * i));
       if (c == 0) return;
-      // Names go into JSON, dot files and terminals: what could mean something there becomes a question mark.
+      // Texts go into JSON, dot files and terminals: what could mean something there becomes a question mark.
       const bool plain = c >= 0x20 && c != '"' && c != '\\' && c != 0x7f;
       text += plain ? static_cast<char>(c) : '?';
     }
   }
 }
 
-std::string_view name_book::find(field_type type, std::uint64_t id) const {
-  const auto found = names_.find({type, id});
-  return found == names_.end() ? std::string_view() : std::string_view(found->second);
+std::string_view name_book::find(field_type type, std::uint64_t id, text_code what) const {
+  const auto found = texts_.find({what, tag_of(type), id});
+  return found == texts_.end() ? std::string_view() : std::string_view(found->second);
 }
 
 void append_time(std::string& out, std::uint64_t ns) {

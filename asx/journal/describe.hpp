@@ -5,20 +5,21 @@
 // Cancel points: none. Threads: plain functions; a name_book has one owner. Lifetime: results own their text.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "asx/base/config.hpp"
 #include "asx/journal/event.hpp"
 #include "asx/journal/event_table.hpp"
+#include "asx/model/handle.hpp"
 
 namespace asx {
 
-/// The names that a journal's text events give to things.
+/// What a journal's text events say about things: their names, and the messages of their cancellations and panics.
 class ASX_API name_book {
  public:
   name_book() = default;
@@ -26,11 +27,17 @@ class ASX_API name_book {
 
   /// Takes text events; others are ignored.
   void learn(const event& e);
-  /// Empty for a thing without a name.
-  [[nodiscard]] std::string_view find(field_type type, std::uint64_t id) const;
+  /// Empty for a thing without a name, or whatever is asked for.
+  [[nodiscard]] std::string_view find(field_type type, std::uint64_t id, text_code what = text_code::name) const;
 
  private:
-  std::map<std::pair<field_type, std::uint64_t>, std::string> names_;
+  struct key {
+    text_code what;
+    type_tag type;
+    std::uint64_t id;
+    friend auto operator<=>(const key&, const key&) = default;
+  };
+  std::map<key, std::string> texts_;
 };
 
 /// "region 3", "task 5 'reader'", "1.5 ms", "resource_exhausted"; a number without a name is shown as a number.

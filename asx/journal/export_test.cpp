@@ -29,19 +29,19 @@ std::vector<event> small_program() {
     f.time_ns = now;
     return j.append(kind, f);
   };
-  const auto call = [&](field_type type, std::uint64_t id, std::string_view text) {
+  const auto call = [&](type_tag type, std::uint64_t id, std::string_view text) {
     j.append_text(text_code::name, type, id, text, now);
   };
   using enum event_kind;
   const std::uint64_t started = put(runtime_started, {.subject = 1, .a = 42, .b = 1});
   put(region_created, {.subject = 1, .cause = started});
-  call(field_type::region, 1, "root");
+  call(type_tag::region, 1, "root");
   const std::uint64_t region = put(region_created, {.subject = 2, .object = 1, .cause = started});
-  call(field_type::region, 2, "orders");
+  call(type_tag::region, 2, "orders");
   put(channel_created, {.subject = 1, .object = 2, .a = 1, .cause = region});
   const auto spawn = [&](std::uint64_t task, std::string_view name) {
     const std::uint64_t e = put(task_spawned, {.subject = task, .object = 2, .b = pack(128, 0), .cause = region});
-    call(field_type::task, task, name);
+    call(type_tag::task, task, name);
     return put(task_woken, {.subject = task, .a = pack(2, 1), .b = task, .cause = e});
   };
   const std::uint64_t consumer = spawn(1, "consumer"), producer = spawn(2, "producer"), sleeper = spawn(3, "sleeper");

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "asx/journal/event_table.hpp"
 #include "asx/journal/testing.hpp"
 
 namespace asx {
@@ -372,6 +373,29 @@ TEST(file_faults, a_reader_reports_what_the_system_refused) {
   bin_reader reader;
   EXPECT_EQ(reader.open(refuses), status::io);
   EXPECT_NE(reader.fault().sentence.find("error 5"), std::string::npos);
+}
+
+// The tail of a ring is a journal too: its header says which number comes before it.
+TEST(file, the_ring_of_a_run_can_be_dumped_afterwards_wherever_it_begins) {
+  for (const std::uint64_t capacity : {16U, 17U, 50U, 5'000U}) {
+    journal j;
+    testing::open_or_abort(j, {.capacity = capacity});
+    testing::stream_maker(j, 4).run();
+    std::vector<event> tail(static_cast<std::size_t>(j.size()));
+    ASSERT_EQ(j.copy_tail(tail), tail.size());
+    journal_header header = journal_header::of("tiny", 4);
+    header.seq_before = j.seq_before();
+    bytes out;
+    bin_writer writer;
+    ASSERT_EQ(writer.open(heap_memory(), into(out), header), status::ok);
+    writer.append(tail);
+    ASSERT_EQ(writer.close(), status::ok);
+    const reading back = read_file(out);
+    EXPECT_EQ(back.end, file_end::marked);
+    EXPECT_EQ(back.events, tail);
+    EXPECT_EQ(back.header.seq_before, j.seq_before());
+    EXPECT_EQ(back.digest == j.digest(), j.overwritten() == 0) << "the digest of a tail is not that of the run";
+  }
 }
 
 TEST(file, a_journal_writes_itself_through_its_sink) {

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "asx/journal/digest.hpp"
+#include "asx/journal/event_table.hpp"
 
 namespace asx {
 
@@ -87,6 +88,12 @@ std::size_t journal::copy_tail(std::span<event> out) const noexcept {
   return count;
 }
 
+std::uint64_t journal::seq_before() const noexcept {
+  if (size() == 0) return seq_;
+  const event oldest = at(0);
+  return oldest.seq - (oldest.semantic() ? 1U : 0U);
+}
+
 std::uint64_t journal::overwritten() const noexcept {
   return mode_ == journal_mode::full ? total() - size() - discarded_ : 0;
 }
@@ -103,7 +110,7 @@ void journal::discard_oldest(std::uint64_t events) noexcept {
   discarded_ += count;
 }
 
-void journal::append_text(text_code what, field_type of, std::uint64_t subject, std::string_view text,
+void journal::append_text(text_code what, type_tag of, std::uint64_t subject, std::string_view text,
                           std::uint64_t time_ns) noexcept {
   for (std::size_t at = 0, piece = 0; at < text.size(); at += 16, ++piece) {
     std::array<std::uint64_t, 2> halves{};

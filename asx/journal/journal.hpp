@@ -28,7 +28,7 @@
 #include "asx/base/hash.hpp"
 #include "asx/base/memory.hpp"
 #include "asx/journal/event.hpp"
-#include "asx/journal/event_table.hpp"
+#include "asx/model/handle.hpp"
 #include "asx/model/status.hpp"
 
 namespace asx {
@@ -93,7 +93,7 @@ class ASX_API journal {
   }
 
   /// Keeps a name or a message as diagnostics, 16 bytes an event: text enters no digest.
-  void append_text(text_code what, field_type of, std::uint64_t subject, std::string_view text,
+  void append_text(text_code what, type_tag of, std::uint64_t subject, std::string_view text,
                    std::uint64_t time_ns = 0) noexcept;
 
   /// Room for `events` more without overwriting. Only trace_overflow::reject ever refuses, with resource_exhausted.
@@ -113,6 +113,8 @@ class ASX_API journal {
   [[nodiscard]] event at(std::uint64_t place) const noexcept;
   /// Copies the newest events, oldest first, as many as fit; returns how many.
   std::size_t copy_tail(std::span<event> out) const noexcept;
+  /// The number before the oldest kept event: what the header of a dumped ring says (codec_bin.hpp).
+  [[nodiscard]] std::uint64_t seq_before() const noexcept;
   /// Events that the ring lost to newer ones. Under trace_overflow::reject, events that nobody had reserved room for.
   [[nodiscard]] std::uint64_t overwritten() const noexcept;
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "asx/journal/event_table.hpp"
 #include "asx/journal/testing.hpp"
 #include "asx/model/lifecycle.hpp"
 
@@ -124,7 +125,7 @@ TEST(digest, diagnostics_change_neither_digest_nor_numbers) {
   open_or_abort(noisy, {.capacity = 64});
   for (std::uint64_t i = 0; i < 500; ++i) {
     noisy.append(event_kind::ghost_violation, {.subject = i, .a = 200});
-    noisy.append_text(text_code::name, field_type::task, i, "a name that needs two events");
+    noisy.append_text(text_code::name, type_tag::task, i, "a name that needs two events");
     const event_fields fields{.time_ns = i, .subject = i, .cause = i / 2};
     EXPECT_EQ(plain.append(event_kind::task_yielded, fields), noisy.append(event_kind::task_yielded, fields));
   }

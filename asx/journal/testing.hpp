@@ -137,7 +137,7 @@ class stream_maker {
                                                                .b = pack(128, made.deadline != 0 ? 1 : 0),
                                                                .cause = home.event});
     if (options_.diagnostics && chance(4))
-      out_.append_text(text_code::name, field_type::task, made.id, "worker of orders", now_);
+      out_.append_text(text_code::name, type_tag::task, made.id, "worker of orders", now_);
     tasks_.push_back(made);
     enqueue(tasks_.size() - 1, by, wake_code::spawn, event);
   }

@@ -40,11 +40,23 @@ bool is_root(event_kind kind) noexcept {
   return number / 100 == 9 || kind == event_kind::task_dispatched;
 }
 
+bool carries_message(event_kind kind) noexcept {
+  using enum event_kind;
+  return kind == cancel_requested || kind == cancel_strengthened || kind == region_closing || kind == input_close ||
+         kind == input_cancel;
+}
+
 void append_chain(std::string& out, const cause_chain& chain, const name_book& names) {
   for (std::size_t i = 0; i < chain.events.size(); ++i) {
     out.append(2 * (i + 1), ' ');
     if (i > 0) out += "because ";
-    out += describe(chain.events[i], &names) + at_event(chain.events[i]) + "\n";
+    out += describe(chain.events[i], &names) + at_event(chain.events[i]);
+    // What somebody said when they cancelled or closed is kept as a diagnostic beside the event.
+    const event_info* const row = find_event_kind(static_cast<std::uint64_t>(chain.events[i].kind));
+    const auto said =
+        row == nullptr ? std::string_view() : names.find(row->subject, chain.events[i].subject, text_code::message);
+    if (!said.empty() && carries_message(chain.events[i].kind)) out += ": \"" + std::string(said) + "\"";
+    out += "\n";
   }
   if (chain.beyond) out += "  what led to that is not in the journal any more\n";
 }

@@ -45,7 +45,11 @@ class script {
     return seq;
   }
   void call(std::uint64_t task, std::string_view text) {
-    journal_.append_text(text_code::name, field_type::task, task, text);
+    journal_.append_text(text_code::name, type_tag::task, task, text);
+  }
+
+  void say(type_tag type, std::uint64_t id, std::string_view text) {
+    journal_.append_text(text_code::message, type, id, text);
   }
 
   std::span<const event> events() {
@@ -77,6 +81,7 @@ TEST(why_cancelled, the_chain_goes_from_the_task_through_its_regions_to_the_inpu
   s.now = 2'000'000;
   const std::uint64_t input = s.put(event_kind::input_close, {.subject = 1, .a = 0, .b = 1});
   const std::uint64_t first = s.put(event_kind::region_closing, {.subject = 1, .cause = input});
+  s.say(type_tag::region, 1, "operator pressed stop");
   const std::uint64_t second =
       s.put(event_kind::region_closing_by_parent, {.subject = 4, .object = 1, .b = 8, .cause = first});
   const std::uint64_t request =
@@ -92,6 +97,7 @@ TEST(why_cancelled, the_chain_goes_from_the_task_through_its_regions_to_the_inpu
   EXPECT_FALSE(answer.chain.beyond);
   EXPECT_TRUE(says(answer.text, "task 9 'uploader' was cancelled: parent_cancelled")) << answer.text;
   EXPECT_TRUE(says(answer.text, "because from outside: close region 1 (user)")) << answer.text;
+  EXPECT_TRUE(says(answer.text, ": \"operator pressed stop\"")) << answer.text;
   EXPECT_FALSE(why_cancelled(s.events(), 8).cancelled);
 }
 
