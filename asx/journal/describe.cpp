@@ -1,0 +1,223 @@
+#include "asx/journal/describe.hpp"
+
+#include <array>
+#include <cstddef>
+
+#include "asx/model/cancel_kind.hpp"
+#include "asx/model/lifecycle.hpp"
+#include "asx/model/outcome.hpp"
+#include "asx/model/status.hpp"
+
+namespace asx {
+namespace {
+
+constexpr std::string_view lanes[] = {"the cancel lane", "the timed lane", "the ready lane", "fallback cancel",
+                                      "stall"};
+constexpr std::string_view waits[] = {"something",  "a message of", "a slot of", "",
+                                      "the end of", "the close of", "sync",      "an answer from outside"};
+constexpr std::string_view wakes[] = {"wake",  "spawn",  "yield",  "a message", "a slot", "disconnected",
+                                      "timer", "joined", "closed", "cancel",    "sync",   "from outside"};
+constexpr std::string_view polls[] = {"pending", "ready", "error", "panicked"};
+constexpr std::string_view limits[] = {
+    "no limit",    "tasks",         "regions",         "obligations",      "channels",     "timers",
+    "ready_queue", "cancel_queue",  "channel_waiters", "channel_capacity", "memory",       "trace",
+    "mask_depth",  "cleanup_stack", "finalizers",      "causes",           "region_tasks", "waiters"};
+constexpr std::string_view governors[] = {"no_preference", "meet_deadlines", "drain_obligations", "drain_regions"};
+constexpr std::string_view leaves[] = {"served", "cancelled", "dropped", "disconnected"};
+
+template <std::size_t N>
+std::string_view pick(const std::string_view (&names)[N], std::uint64_t code) noexcept {
+  return code < N ? names[code] : std::string_view();
+}
+
+/// What a number of this type is called; empty when the type or the number has no name.
+std::string_view code_name(field_type type, std::uint64_t value) noexcept {
+  switch (type) {
+    case field_type::error:
+    case field_type::status: {
+      const status_info* const row = value <= UINT16_MAX ? find_status(static_cast<std::uint32_t>(value)) : nullptr;
+      return row != nullptr ? row->name : std::string_view();
+    }
+    case field_type::cancel_kind:
+      return value < cancel_kind_table.size() ? cancel_kind_table[static_cast<std::size_t>(value)].name
+                                              : std::string_view();
+    case field_type::cancel_phase:
+      return value < cancel_phase_lifecycle.state_count()
+                 ? cancel_phase_lifecycle.name(static_cast<cancel_phase>(value))
+                 : std::string_view();
+    case field_type::outcome: return value < 4 ? name(static_cast<outcome_kind>(value)) : std::string_view();
+    case field_type::lane: return pick(lanes, value);
+    case field_type::wait: return pick(waits, value);
+    case field_type::wake: return pick(wakes, value);
+    case field_type::poll: return pick(polls, value);
+    case field_type::limit: return pick(limits, value);
+    case field_type::governor: return pick(governors, value);
+    case field_type::leave: return pick(leaves, value);
+    default: return {};
+  }
+}
+
+std::string_view noun(field_type type) noexcept {
+  switch (type) {
+    case field_type::region: return "region ";
+    case field_type::task: return "task ";
+    case field_type::obligation: return "obligation ";
+    case field_type::channel: return "channel ";
+    case field_type::permit: return "permit ";
+    case field_type::waiter: return "waiter ";
+    case field_type::timer: return "timer ";
+    case field_type::worker: return "worker ";
+    default: return {};
+  }
+}
+
+/// Files name things by the tags of the specification: they never change, as the types of this table may.
+type_tag tag_of(field_type type) noexcept {
+  switch (type) {
+    case field_type::region: return type_tag::region;
+    case field_type::task: return type_tag::task;
+    case field_type::obligation: return type_tag::obligation;
+    case field_type::timer: return type_tag::timer;
+    case field_type::channel: return type_tag::channel;
+    default: return type_tag{};
+  }
+}
+
+/// What a task waits for decides what the object of its wait is.
+field_type object_type(const event& e, const event_info& row) noexcept {
+  if (e.kind != event_kind::task_waits) return row.object;
+  switch (static_cast<wait_code>(low_half(e.a))) {
+    case wait_code::recv:
+    case wait_code::reserve: return field_type::channel;
+    case wait_code::timer: return field_type::timer;
+    case wait_code::join: return field_type::task;
+    case wait_code::close: return field_type::region;
+    default: return field_type::thing;
+  }
+}
+
+void append_operand(std::string& out, const operand_info& info, bool high, std::uint64_t value,
+                    const name_book* names) {
+  if (high) {
+    append_value(out, info.high, high_half(value), names);
+  } else {
+    append_value(out, info.low, info.high == field_type::none ? value : low_half(value), names);
+  }
+}
+
+}  // namespace
+
+std::string_view name(lane_code code) noexcept {
+  return pick(lanes, static_cast<std::uint64_t>(code));
+}
+std::string_view name(wait_code code) noexcept {
+  return pick(waits, static_cast<std::uint64_t>(code));
+}
+std::string_view name(limit_code code) noexcept {
+  return pick(limits, static_cast<std::uint64_t>(code));
+}
+
+name_book::name_book(std::span<const event> events) {
+  for (const event& e : events) learn(e);
+}
+
+void name_book::learn(const event& e) {
+  if (e.kind != event_kind::text) return;
+  const std::uint32_t about = high_half(e.object);
+  std::string& text =
+      texts_[{static_cast<text_code>(about & 0xff), static_cast<type_tag>((about >> 8) & 0xff), e.subject}];
+  if (low_half(e.object) == 0) text.clear();  // The first piece of a text starts it anew.
+  if (text.size() >= 256) return;
+  for (const std::uint64_t half : {e.a, e.b}) {
+    for (unsigned i = 0; i < 8; ++i) {
+      const auto c = static_cast<unsigned char>(half >> (8 * i));
+      if (c == 0) return;
+      // Texts go into JSON, dot files and terminals: what could mean something there becomes a question mark.
+      const bool plain = c >= 0x20 && c != '"' && c != '\\' && c != 0x7f;
+      text += plain ? static_cast<char>(c) : '?';
+    }
+  }
+}
+
+std::string_view name_book::find(field_type type, std::uint64_t id, text_code what) const {
+  const auto found = texts_.find({what, tag_of(type), id});
+  return found == texts_.end() ? std::string_view() : std::string_view(found->second);
+}
+
+void append_time(std::string& out, std::uint64_t ns) {
+  if (ns == UINT64_MAX) {
+    out += "never";
+    return;
+  }
+  struct scale {
+    std::uint64_t ns;
+    std::string_view name;
+  };
+  constexpr scale scales[] = {{1'000'000'000, " s"}, {1'000'000, " ms"}, {1'000, " us"}};
+  for (const scale& u : scales) {
+    if (ns < u.ns) continue;
+    out += std::to_string(ns / u.ns);
+    std::string fraction = std::to_string(u.ns + ns % u.ns).substr(1);
+    while (!fraction.empty() && fraction.back() == '0') fraction.pop_back();
+    if (!fraction.empty()) out += "." + fraction;
+    out += u.name;
+    return;
+  }
+  out += std::to_string(ns);
+  if (ns != 0) out += " ns";
+}
+
+void append_value(std::string& out, field_type type, std::uint64_t value, const name_book* names) {
+  if (type == field_type::time) return append_time(out, value);
+  if (type == field_type::task && value == 0) {
+    out += "outside";
+    return;
+  }
+  if (type == field_type::region && value == 0) {
+    out += "no region";
+    return;
+  }
+  if (type == field_type::error && value == 0) return;  // An outcome without an error says enough.
+  if (type == field_type::wait && value == static_cast<std::uint64_t>(wait_code::timer)) return;  // "waits for timer 3"
+  if (const std::string_view code = code_name(type, value); !code.empty()) {
+    out += code;
+    return;
+  }
+  out += noun(type);
+  out += std::to_string(value);
+  if (names == nullptr) return;
+  if (const std::string_view called = names->find(type, value); !called.empty()) {
+    out += " '";
+    out += called;
+    out += '\'';
+  }
+}
+
+std::string describe(const event& e, const name_book* names) {
+  const event_info* const row = find_event_kind(static_cast<std::uint64_t>(e.kind));
+  if (row == nullptr) return "an event of the unknown kind " + std::to_string(static_cast<std::uint16_t>(e.kind));
+  std::string out;
+  const std::string_view text = row->sentence;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '{' || i + 2 >= text.size() || text[i + 2] != '}') {
+      out += text[i];
+      continue;
+    }
+    switch (text[i + 1]) {
+      case 's': append_value(out, row->subject, e.subject, names); break;
+      case 'o': append_value(out, object_type(e, *row), e.object, names); break;
+      case 'a': append_operand(out, row->a, false, e.a, names); break;
+      case 'A': append_operand(out, row->a, true, e.a, names); break;
+      case 'b': append_operand(out, row->b, false, e.b, names); break;
+      default: append_operand(out, row->b, true, e.b, names); break;
+    }
+    i += 2;
+  }
+  // A value that needs no word leaves two spaces, or one at the end.
+  if (const std::size_t gap = out.find("  "); gap != std::string::npos) out.erase(gap, 1);
+  while (!out.empty() && out.back() == ' ') out.pop_back();
+  if ((e.flags & event_flags::forced) != 0) out += " (by the kernel)";
+  return out;
+}
+
+}  // namespace asx

@@ -1,0 +1,126 @@
+#include "asx/journal/detail/replay.hpp"
+
+#include <algorithm>
+
+namespace asx::detail {
+
+bool ends_task(event_kind kind) noexcept {
+  using enum event_kind;
+  return kind == task_failed_at_spawn || kind == task_completed || kind == task_completed_unobserved ||
+         kind == task_completed_in_cleanup || kind == task_finalized;
+}
+
+void replay::apply(const event& e) {
+  const auto group = static_cast<std::uint16_t>(e.kind) / 100;
+  using enum event_kind;
+  switch (e.kind) {
+    case obligation_reserved: obligations[e.subject] = {e.a, e.object}; return;
+    case obligation_committed:
+    case obligation_aborted:
+    case obligation_leaked: obligations.erase(e.subject); return;
+    case timer_registered: timers[e.subject] = {e.object, e.a}; return;
+    case timer_updated:
+      timers.erase(e.b);
+      timers[e.subject] = {e.object, e.a};
+      return;
+    case timer_fired:
+    case timer_cancelled: timers.erase(e.subject); return;
+    default: break;
+  }
+  if (group == 1) return apply_region(e);
+  if (group == 5) return apply_channel(e);
+  apply_task(e);
+}
+
+void replay::apply_region(const event& e) {
+  using enum event_kind;
+  switch (e.kind) {
+    case region_created: regions[e.subject] = {.parent = e.object}; return;
+    case region_closing:
+    case region_closing_by_parent:
+    case region_closing_by_cancel:
+      regions[e.subject].state = region_state::closing;
+      regions[e.subject].closing_event = e.seq;
+      break;
+    case region_draining: regions[e.subject].state = region_state::draining; break;
+    case region_finalizing_at_once:
+    case region_finalizing: regions[e.subject].state = region_state::finalizing; break;
+    case region_closed: regions[e.subject].state = region_state::closed; break;
+    default: return;
+  }
+  regions[e.subject].parent = e.object;
+}
+
+void replay::apply_task(const event& e) {
+  using enum event_kind;
+  if (ends_task(e.kind)) {
+    tasks[e.subject].doing = activity::completed;
+    tasks[e.subject].region = e.object;
+    return;
+  }
+  switch (e.kind) {
+    case task_spawned: tasks[e.subject].region = e.object; return;
+    case task_woken:
+      tasks[e.subject].last_wake = e;
+      if (tasks[e.subject].doing != activity::running) tasks[e.subject].doing = activity::queued;
+      return;
+    case task_requeued: tasks[e.subject].doing = activity::queued; return;
+    case task_dispatched:
+      tasks[e.subject].last_dispatch = e;
+      tasks[e.subject].doing = activity::running;
+      tasks[e.subject].wait = {};
+      return;
+    case task_waits: tasks[e.subject].wait = e; return;
+    case poll_ended: {
+      task_view& t = tasks[e.subject];
+      if (t.doing == activity::completed) return;
+      // A wake during the poll requeues; a wait that was registered parks; otherwise it is a yield.
+      const bool woken = t.last_wake.seq > t.last_dispatch.seq;
+      t.doing = t.wait.seq != 0 && !woken ? activity::waiting : activity::queued;
+      return;
+    }
+    case cancel_requested: tasks[e.subject].cancel_requested = true; return;
+    default: return;
+  }
+}
+
+void replay::apply_channel(const event& e) {
+  using enum event_kind;
+  channel_view& c = channels[e.subject];
+  switch (e.kind) {
+    case channel_created:
+      c.region = e.object;
+      c.capacity = e.a;
+      return;
+    case permit_reserved:
+      c.permits[e.a] = e.object;
+      c.senders[e.object] = true;
+      c.queued = low_half(e.b);
+      return;
+    case permit_sent:
+    case permit_aborted:
+    case permit_dropped:
+    case permit_disconnected:
+      c.permits.erase(e.a);
+      c.senders[e.object] = true;
+      c.queued = low_half(e.b);
+      return;
+    case message_received:
+      c.receiver = e.object;
+      c.queued = low_half(e.b);
+      return;
+    case receiver_waits: c.receiver = e.object; return;
+    case sender_cloned: c.senders[e.object] = true; return;
+    case sender_dropped: c.senders.erase(e.object); return;
+    case send_waiter_added: c.waiters.push_back(e.object); return;
+    case send_waiter_removed: {
+      const auto at = std::find(c.waiters.begin(), c.waiters.end(), e.object);
+      if (at != c.waiters.end()) c.waiters.erase(at);
+      return;
+    }
+    case channel_freed: channels.erase(e.subject); return;
+    default: return;
+  }
+}
+
+}  // namespace asx::detail
