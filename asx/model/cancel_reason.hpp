@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "asx/base/assert.hpp"
 #include "asx/base/time.hpp"
 #include "asx/model/cancel_kind.hpp"
 #include "asx/model/ids.hpp"
@@ -136,17 +137,28 @@ template <class Store>
 }
 
 /// What a child of `closing` is told when the region passes `cause` on: no message, no origin
-/// task, the time of the propagation. `ref` is where `store` keeps `cause`.
+/// task, the time of the propagation. `kept` is where `store` keeps `cause`. A cause that the store had no room for
+/// still decides the kind - a shutdown stays one - and the head says that its chain is cut.
 template <class Store>
-[[nodiscard]] constexpr cancel_reason hop(cause_ref ref, const Store& store, region_id closing, instant now,
-                                          chain_limits limits = {}) noexcept {
-  const cancel_reason* const cause = store.find(ref);
+[[nodiscard]] constexpr cancel_reason hop(const cancel_reason& cause, cause_ref kept, const Store& store,
+                                          region_id closing, instant now, chain_limits limits = {}) noexcept {
   cancel_reason out;
-  const bool keeps_kind = cause != nullptr && cause->severity() > severity(cancel_kind::parent_cancelled);
-  out.kind = keeps_kind ? cause->kind : cancel_kind::parent_cancelled;
+  const bool keeps_kind = cause.severity() > severity(cancel_kind::parent_cancelled);
+  out.kind = keeps_kind ? cause.kind : cancel_kind::parent_cancelled;
   out.origin_region = closing;
   out.timestamp = now;
-  return with_cause(out, ref, store, limits);
+  out = with_cause(out, kept, store, limits);
+  if (store.find(kept) == nullptr) out.truncated = true;
+  return out;
+}
+
+/// The same for a cause that is known to be kept.
+template <class Store>
+[[nodiscard]] constexpr cancel_reason hop(cause_ref kept, const Store& store, region_id closing, instant now,
+                                          chain_limits limits = {}) noexcept {
+  const cancel_reason* const cause = store.find(kept);
+  ASX_ASSERT(cause != nullptr, "a cause that is not kept must be handed over itself, or its kind would be lost");
+  return hop(*cause, kept, store, closing, now, limits);
 }
 
 /// Calls `visit(level)` for the head and each visible cause, newest first.

@@ -499,4 +499,15 @@ RC_GTEST_PROP(reason_chain, so_does_one_whose_messages_the_store_cuts, ()) {
   walk<128>();
 }
 
+TEST(cancel_reason_laws, a_cause_that_found_no_slot_still_decides_the_kind) {
+  const cause_store<1> store;
+  cancel_reason shutdown;
+  shutdown.kind = cancel_kind::shutdown;
+  const cancel_reason told = asx::hop(shutdown, cause_ref{}, store, region_id(3), instant{9});
+  EXPECT_EQ(told.kind, cancel_kind::shutdown);
+  EXPECT_EQ(told.levels, 1);
+  EXPECT_TRUE(told.truncated);
+  EXPECT_EQ(told.truncated_at(), 1);
+}
+
 }  // namespace

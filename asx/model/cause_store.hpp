@@ -4,7 +4,9 @@
 // 2  A reference from before a slot's last release finds nothing (generation-checked), so it only ends a chain.
 // 3  When no slot is free keep is refused and nothing has changed.
 // 4  The lowest free slot is taken first, so that references repeat on replay (U-19).
-// 5  A kept reason holds on to its own cause: releasing the newest level releases the chain, level by level.
+// 5  A kept reason holds on to its own cause: releasing the newest level releases the chain, level by level. Levels
+//    that a head no longer shows are held as well, because others may still show them; they cost slots, not
+//    correctness: a keep that finds no slot cuts the chain there, and the next head says so.
 //
 // Everything is constexpr and lies in the object itself, so that the laws of chains can be proved at compile
 // time.
@@ -32,9 +34,10 @@ class cause_store {
   /// The null reference when every slot is taken. A message longer than a slot holds is cut, and the copy
   /// says so. The caller owns one count of the reference.
   [[nodiscard]] constexpr cause_ref keep(const cancel_reason& reason) noexcept {
-    for (std::size_t i = 0; i < Slots; ++i) {
+    for (std::size_t i = lowest_free_; i < Slots; ++i) {
       slot& s = slots_[i];
       if (s.count != 0) continue;
+      lowest_free_ = i + 1;
       s.count = 1;
       ++s.generation;
       s.reason = reason;
@@ -60,13 +63,16 @@ class cause_store {
     ++slots_[ref.index].count;
   }
 
+  /// The null reference, which a refused keep gives, is nothing to release.
   constexpr void release(cause_ref ref) noexcept {
+    if (ref.is_null()) return;
     ASX_ASSERT(find(ref) != nullptr, "only a kept reason can be released");
     // A loop and not a recursion: a chain may be as long as the region tree is deep (U-12).
     while (find(ref) != nullptr) {
       slot& s = slots_[ref.index];
       if (--s.count != 0) return;
       --live_;
+      if (ref.index < lowest_free_) lowest_free_ = ref.index;
       ref = s.reason.cause;
     }
   }
@@ -83,6 +89,7 @@ class cause_store {
 
   std::array<slot, Slots> slots_{};
   std::size_t live_ = 0;
+  std::size_t lowest_free_ = 0;  // No slot below it is free.
 };
 
 }  // namespace asx

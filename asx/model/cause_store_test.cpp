@@ -285,4 +285,14 @@ RC_GTEST_PROP(cause_store_laws, random_use_agrees_with_a_list_of_counted_slots, 
   RC_ASSERT(store.live() == 0U);
 }
 
+TEST(cause_store_laws, releasing_what_a_refused_keep_gave_is_nothing) {
+  cause_store<1> store;
+  const cause_ref kept = store.keep({});
+  const cause_ref refused = store.keep({});
+  store.release(refused);
+  EXPECT_EQ(store.live(), 1U);
+  store.release(kept);
+  EXPECT_EQ(store.live(), 0U);
+}
+
 }  // namespace

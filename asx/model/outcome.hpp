@@ -76,6 +76,7 @@ class outcome {
   [[nodiscard]] static constexpr outcome ok() noexcept { return outcome(); }
   [[nodiscard]] static constexpr outcome ok(T value) {
     outcome o;
+    if constexpr (std::is_same_v<T, unit>) return o;  // Nothing to say is no payload.
     std::construct_at(std::addressof(o.value_), std::move(value));
     o.has_value_ = true;
     return o;

@@ -474,4 +474,9 @@ TEST(outcome_lifetime, value_and_error_may_be_the_same_type) {
   EXPECT_TRUE(r.is_err());
 }
 
+TEST(outcome_laws, an_outcome_with_nothing_to_say_is_bare_ok) {
+  static_assert(asx::outcome<>::ok(asx::unit{}) == asx::outcome<>::ok());
+  EXPECT_FALSE(asx::outcome<>::ok(asx::unit{}).has_value());
+}
+
 }  // namespace
