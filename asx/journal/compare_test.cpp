@@ -139,6 +139,7 @@ TEST(compare, a_prefix_is_told_from_the_whole) {
       ASSERT_EQ(*shorter.reference, good[length]);
       ASSERT_FALSE(shorter.run.has_value());
       ASSERT_EQ(compare(part.reader, whole.reader).what, difference::reference_ended);
+      ASSERT_EQ(compare(part.reader, whole.reader).compared, length) << "asking again gives the same answer";
     }
   }
 }

@@ -175,10 +175,7 @@ status bin_reader::read_block_header(std::uint64_t offset, block_info& out) {
   bin::header_block bytes{};
   const std::int64_t n = in_.read_at(in_.context, offset, bytes);
   if (n < 0) return fail(status::io, offset, "the system refused to read (error " + std::to_string(-n) + ")");
-  if (static_cast<std::size_t>(n) < bytes.size()) {
-    end_ = file_end::cut;
-    return status::empty;
-  }
+  if (static_cast<std::size_t>(n) < bytes.size()) return status::empty;
   const status result = bin::decode_block_header(bytes, out);
   if (result == status::version) return fail(result, offset, "a block is of a kind that this version does not know");
   if (result != status::ok) return fail(result, offset, "the header of a block does not match its checksum");
@@ -192,10 +189,7 @@ status bin_reader::read_block(const block_info& block, std::vector<event>& out) 
   const std::uint64_t start = block.offset + bin::header_bytes;
   const std::int64_t n = in_.read_at(in_.context, start, payload_);
   if (n < 0) return fail(status::io, start, "the system refused to read (error " + std::to_string(-n) + ")");
-  if (static_cast<std::size_t>(n) < payload_.size()) {
-    end_ = file_end::cut;
-    return status::empty;
-  }
+  if (static_cast<std::size_t>(n) < payload_.size()) return status::empty;
   if (hash_bytes(payload_) != block.payload_hash) {
     return fail(status::corrupt, start,
                 "the events of block " + std::to_string(block.index) + " do not match their checksum");
@@ -230,7 +224,10 @@ void bin_reader::seek(const block_info& block) noexcept {
 status bin_reader::load_next_block() {
   if (end_ != file_end::unknown) return fault_.code != status::ok ? fault_.code : status::empty;
   block_info block;
-  if (const status result = read_block_header(offset_, block); result != status::ok) return result;
+  if (const status result = read_block_header(offset_, block); result != status::ok) {
+    if (result == status::empty) end_ = file_end::cut;
+    return result;
+  }
   if (block.index != next_index_) return fail(status::corrupt, offset_, "a block is missing or out of its place");
   if (block.seq_before != seq_) {
     return fail(status::corrupt, offset_,
@@ -251,6 +248,7 @@ status bin_reader::load_next_block() {
   place_ = 0;
   if (const status result = read_block(block, events_); result != status::ok) {
     events_.clear();
+    if (result == status::empty) end_ = file_end::cut;
     return result;
   }
   if (whole_) {

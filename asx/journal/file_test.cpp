@@ -241,7 +241,6 @@ TEST(file, a_file_of_another_version_or_kind_is_refused_with_a_sentence) {
 }
 
 TEST(file, a_kind_from_a_later_version_is_status_version_with_its_place) {
-  bin::codec_state state;
   bytes file = write_file({}, 64, false);
   const bytes payload = {std::byte{0}, std::byte{100}, std::byte{0}, std::byte{0xc8},
                          std::byte{0x06}};  // 100, then 840.
