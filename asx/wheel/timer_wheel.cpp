@@ -4,6 +4,7 @@
 // operation here ever has to be undone.
 #include "asx/wheel/timer_wheel.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <memory>
@@ -14,12 +15,12 @@
 namespace asx {
 namespace {
 
-constexpr std::uint32_t max_capacity = 1U << 28;  // A place has 30 bits, and a chunk of seven counts as eight.
-constexpr std::size_t block_alignment = 64;
+constexpr std::uint32_t max_capacity = 1U << 28;  // A place has 32 bits, and fifteen entries take sixteen cells.
+constexpr std::size_t block_alignment = 128;      // A chunk is two lines, fetched as a pair.
 
 // Where each array lies in the block.
 struct block_layout {
-  std::uint64_t identities, bodies, chunks, tails, ready, overflow, free_bits, scratch, bytes;
+  std::uint64_t identities, bodies, cells, tops, ready, overflow, free_bits, scratch, bytes;
 
   block_layout(std::uint32_t capacity, std::uint64_t scratch_bytes) noexcept {
     const std::uint64_t n = capacity;
@@ -31,8 +32,8 @@ struct block_layout {
     };
     identities = carve(n * sizeof(detail::timer_identity));
     bodies = carve(n * sizeof(detail::timer_body));
-    chunks = carve(detail::slot_store::chunks(capacity) * sizeof(detail::slot_chunk));
-    tails = carve(detail::slot_store::slots * sizeof(std::uint32_t));
+    cells = carve(detail::slot_store::cells(capacity) * sizeof(detail::slot_entry));
+    tops = carve(detail::slot_store::slots * sizeof(std::uint32_t));
     ready = carve(n * sizeof(std::uint32_t));
     overflow = carve(n * sizeof(std::uint32_t));
     free_bits = carve(detail::index_pool::words(capacity) * sizeof(std::uint64_t));
@@ -60,8 +61,8 @@ status timer_wheel::validate(const wheel_config& config) noexcept {
 timer_wheel::timer_wheel(const wheel_config& config, memory_port memory) noexcept
     : now_(config.start),
       cursor_(detail::tick_of(config.start.ns)),
-      next_generation_(static_cast<std::uint32_t>(config.first_generation)),
-      generation_high_(static_cast<std::uint32_t>(config.first_generation >> 32)),
+      next_generation_(static_cast<std::uint32_t>(config.first_generation) & detail::generation_mask),
+      generation_mix_(config.first_generation & ~std::uint64_t{detail::generation_mask}),
       max_wheel_duration_(config.max_wheel_duration),
       max_timer_duration_(config.max_timer_duration),
       capacity_(config.capacity),
@@ -70,6 +71,7 @@ timer_wheel::timer_wheel(const wheel_config& config, memory_port memory) noexcep
       memory_(memory) {
   if (next_generation_ == 0) next_generation_ = 1;
   set_next_id(config.first_id);
+  set_now(config.start);
   if (validate(config) != status::ok) return;
 
   const std::uint32_t n = config.capacity;
@@ -85,9 +87,9 @@ timer_wheel::timer_wheel(const wheel_config& config, memory_port memory) noexcep
   auto* const base = static_cast<std::byte*>(block_);
   identities_ = begin_array<detail::timer_identity>(base + layout.identities, n);
   bodies_ = begin_array<detail::timer_body>(base + layout.bodies, n);
-  const std::uint32_t chunks = detail::slot_store::chunks(n);
-  slots_.attach(begin_array<detail::slot_chunk>(base + layout.chunks, chunks), chunks,
-                begin_array<std::uint32_t>(base + layout.tails, detail::slot_store::slots));
+  const std::uint32_t cells = detail::slot_store::cells(n);
+  slots_.attach(begin_array<detail::slot_entry>(base + layout.cells, cells), cells,
+                begin_array<std::uint32_t>(base + layout.tops, detail::slot_store::slots));
   ready_.attach(begin_array<std::uint32_t>(base + layout.ready, n));
   overflow_.attach(begin_array<std::uint32_t>(base + layout.overflow, n));
   free_.attach(begin_array<std::uint64_t>(base + layout.free_bits, detail::index_pool::words(n)), n);
@@ -102,17 +104,27 @@ timer_wheel::~timer_wheel() {
 // A handle's generation holds the node's index in its upper half, so that a handle is looked up without a table.
 timer_handle timer_wheel::handle_of(std::uint32_t node) const noexcept {
   const detail::timer_identity& i = identities_[node];
-  return {i.id, std::uint64_t{node ^ generation_high_} << 32 | i.generation};
+  return {i.id, (std::uint64_t{node} << 32 | i.tag >> detail::where_bits) ^ generation_mix_};
 }
 
 std::uint32_t timer_wheel::find(timer_handle handle) const noexcept {
-  const std::uint32_t node = static_cast<std::uint32_t>(handle.generation >> 32) ^ generation_high_;
+  const std::uint64_t plain = handle.generation ^ generation_mix_;
+  const std::uint64_t node = plain >> 32;
   if (node >= limit_ || handle.id == 0) return npos;
   const detail::timer_identity& i = identities_[node];
-  return i.id == handle.id && i.generation == static_cast<std::uint32_t>(handle.generation) ? node : npos;
+  const bool is_same = i.id == handle.id && i.tag >> detail::where_bits == static_cast<std::uint32_t>(plain);
+  return is_same ? static_cast<std::uint32_t>(node) : npos;
+}
+
+// Everything before near_end_ns_ is admitted and within the wheel: one comparison for nearly every timer.
+void timer_wheel::set_now(instant now) noexcept {
+  now_ = now;
+  near_end_ns_ = (now + std::min(max_wheel_duration_, max_timer_duration_ + duration{1})).ns;
 }
 
 bool timer_wheel::admits(instant deadline) const noexcept {
+  if (deadline.ns < near_end_ns_) [[likely]]
+    return true;
   return !deadline.is_none() && deadline - now_ <= max_timer_duration_;
 }
 
@@ -139,57 +151,60 @@ bool timer_wheel::cancel(timer_handle handle) noexcept {
   return true;
 }
 
-timer_handle timer_wheel::insert(instant deadline, wake_token token) noexcept {
+inline timer_handle timer_wheel::insert(instant deadline, wake_token token) noexcept {
   ASX_ASSERT(seq_ != UINT64_MAX, "the insertion sequence never wraps: order would be lost (U-37)");
   if (next_id_ == taken_id_) [[unlikely]] {
     pass_taken_ids();
   }
   const std::uint32_t node = free_.take();
-  identities_[node].id = next_id_++;
-  identities_[node].generation = next_generation_++;
-  next_generation_ += next_generation_ == 0 ? 1 : 0;
+  const std::uint64_t id = next_id_++;
+  const std::uint32_t generation = next_generation_;
+  const std::uint32_t following = (generation + 1) & detail::generation_mask;
+  next_generation_ = following != 0 ? following : 1;
   bodies_[node] = {deadline.ns, seq_++, token};
   ++live_;
-
-  const bool is_far = deadline > now_ && deadline - now_ >= max_wheel_duration_;
-  if (is_far) [[unlikely]] {
-    overflow_.push(node, in_overflow());
-  } else {
-    place(node, detail::tick_of(deadline.ns));
-  }
-  if (deadline.ns < next_deadline_ns_ && next_known_) {
+  if (deadline.ns < next_deadline_ns_) {
     next_deadline_ns_ = deadline.ns;
     next_node_ = node;
   }
-  return handle_of(node);
+
+  const std::uint64_t tick = std::max(cursor_, detail::tick_of(deadline.ns));
+  const std::uint32_t level = detail::level_of(tick, cursor_);
+  detail::timer_identity& identity = identities_[node];
+  identity.id = id;
+  identity.tag = generation << detail::where_bits;
+  if (deadline.ns >= near_end_ns_ || level >= detail::level_count) [[unlikely]] {
+    place_far(node, tick);
+  } else {
+    const std::uint32_t slot = detail::slot_of(tick, level);
+    identity.tag |= slot;
+    identity.place = slots_.push(slot, {node, static_cast<std::uint32_t>(tick)});
+  }
+  return {id, (std::uint64_t{node} << 32 | generation) ^ generation_mix_};
 }
 
-// The cursor's slot takes everything that the cursor has reached or passed; sorting it puts late ones in their place.
-void timer_wheel::place(std::uint32_t node, std::uint64_t tick) noexcept {
-  tick = tick < cursor_ ? cursor_ : tick;
-  const std::uint32_t level = detail::level_of(tick, cursor_);
-  if (level == detail::level_count) [[unlikely]] {  // The cursor is far behind now(), and no level can hold it.
+// Whatever is not plainly within the wheel. A deadline that has passed is, even if the wheel has no length at all; and
+// when the cursor is far behind now(), a near timer may be one that no level can hold.
+void timer_wheel::place_far(std::uint32_t node, std::uint64_t tick) noexcept {
+  const instant deadline{bodies_[node].deadline_ns};
+  const bool is_far = deadline > now_ && deadline - now_ >= max_wheel_duration_;
+  if (is_far || detail::level_of(tick, cursor_) >= detail::level_count) {
     overflow_.push(node, in_overflow());
-    return;
+  } else {
+    place(node, tick);
   }
-  identities_[node].place = slots_.push(detail::slot_of(tick, level), {node, static_cast<std::uint32_t>(tick)});
 }
 
 void timer_wheel::unplace(std::uint32_t node) noexcept {
   const std::uint32_t place = identities_[node].place;
-  if ((place & ~detail::place_mask) == 0) [[likely]] {
-    identities_[slots_.remove(place)].place = place;
-  } else if ((place & detail::place_in_overflow) != 0) {
-    overflow_.erase(place & detail::place_mask, in_overflow());
+  const std::uint32_t where = identities_[node].tag & detail::where_mask;
+  if (where < detail::slot_store::slots) [[likely]] {
+    identities_[slots_.remove(where, place)].place = place;
+  } else if (where == detail::where_overflow) {
+    overflow_.erase(place, in_overflow());
   } else {
-    ready_.erase(place & detail::place_mask, in_ready());
+    ready_.erase(place, in_ready());
   }
-}
-
-void timer_wheel::release(std::uint32_t node) noexcept {
-  identities_[node].id = 0;
-  free_.give_back(node);
-  --live_;
 }
 
 // Called when the counter meets an id that was live when last looked at, or the end of the numbers. Ids only meet
@@ -235,16 +250,16 @@ void timer_wheel::purge() noexcept {
 }
 
 instant timer_wheel::next_deadline() const noexcept {
-  if (!next_known_) find_next();
+  if (next_deadline_ns_ == 0) find_next();
   return {next_deadline_ns_};
 }
 
 detail::timer_order timer_wheel::in_ready() const noexcept {
-  return {bodies_, identities_, detail::place_in_ready};
+  return {bodies_, identities_, detail::where_ready};
 }
 
 detail::timer_order timer_wheel::in_overflow() const noexcept {
-  return {bodies_, identities_, detail::place_in_overflow};
+  return {bodies_, identities_, detail::where_overflow};
 }
 
 void timer_wheel::check() const noexcept {
@@ -270,25 +285,25 @@ void timer_wheel::check() const noexcept {
     least = bodies_[node].deadline_ns < least ? bodies_[node].deadline_ns : least;
   }
   ASX_ASSERT(named == live_ && live_ <= limit_, "the live count is the number of live timers (R-86)");
-  ASX_ASSERT(!next_known_ || next_deadline_ns_ == least, "the next deadline is the smallest, exactly (R-91)");
+  ASX_ASSERT(next_deadline_ns_ == 0 || next_deadline_ns_ == least, "the next deadline is the smallest, exactly (R-91)");
 
   std::uint32_t seen = 0;
   for (std::uint32_t slot = 0; slot < detail::slot_store::slots; ++slot) {
     const std::uint32_t level = slot / 256;
-    for (std::uint32_t at = slots_.tail(slot); at != detail::slot_store::nil; at = slots_.chunk(at).previous) {
-      for (std::uint32_t k = 0; k < slots_.chunk(at).fill; ++k, ++seen) {
-        const detail::slot_entry e = slots_.chunk(at).entry[k];
-        const std::uint64_t tick = full_tick(e.tick);
-        const std::uint64_t true_tick = detail::tick_of(bodies_[e.node].deadline_ns);
-        ASX_ASSERT(identities_[e.node].id != 0, "every entry is of a live timer (INV-TM-02, INV-TM-05, INV-TM-07)");
-        ASX_ASSERT(identities_[e.node].place == at * 8 + k, "a timer knows where it waits");
-        ASX_ASSERT(tick == (true_tick < cursor_ ? cursor_ : true_tick), "an entry's tick is its deadline's (R-79)");
-        ASX_ASSERT(slot == detail::slot_of(tick, level), "an entry lies in its tick's slot (R-79)");
-        ASX_ASSERT((tick >> 8 * level) - (cursor_ >> 8 * level) < 256, "no slot is a turn ahead (R-78)");
-        ASX_ASSERT(level == 0 || tick >> 8 * level != cursor_ >> 8 * level,
-                   "above L0 the cursor's own slot is empty: it cascaded when it was entered (R-80)");
-      }
-    }
+    slots_.for_each(slot, [&](detail::slot_entry e, std::uint32_t place) {
+      const detail::timer_identity& i = identities_[e.node];
+      const std::uint64_t tick = full_tick(e.tick);
+      const std::uint64_t true_tick = detail::tick_of(bodies_[e.node].deadline_ns);
+      ASX_ASSERT(i.id != 0, "every entry is of a live timer (INV-TM-02, INV-TM-05, INV-TM-07)");
+      ASX_ASSERT((i.tag & detail::where_mask) == slot && i.place == place, "a timer knows where it waits");
+      ASX_ASSERT(tick == std::max(true_tick, cursor_), "an entry's tick is its deadline's (R-79)");
+      ASX_ASSERT(slot == detail::slot_of(tick, level), "an entry lies in its tick's slot (R-79)");
+      ASX_ASSERT((tick >> 8 * level) - (cursor_ >> 8 * level) < 256, "no slot is a turn ahead (R-78)");
+      ASX_ASSERT(level == 0 || tick >> 8 * level != cursor_ >> 8 * level,
+                 "above L0 the cursor's own slot is empty: it cascaded when it was entered (R-80)");
+      ++seen;
+      return true;
+    });
   }
   ready_.for_each([&](std::uint32_t node) {
     ASX_ASSERT(identities_[node].id != 0, "every ready timer is live (INV-TM-02)");
@@ -296,7 +311,9 @@ void timer_wheel::check() const noexcept {
     return true;
   });
   for (std::uint32_t i = 0; i < overflow_.size(); ++i, ++seen) {
-    ASX_ASSERT(identities_[overflow_.at(i)].place == (detail::place_in_overflow | i), "a timer knows where it waits");
+    const detail::timer_identity& far = identities_[overflow_.at(i)];
+    ASX_ASSERT((far.tag & detail::where_mask) == detail::where_overflow && far.place == i,
+               "a timer knows where it waits");
   }
   ASX_ASSERT(seen == live_, "every live timer waits in exactly one place (INV-TM-05)");
 }

@@ -43,6 +43,7 @@
 #include "asx/wheel/detail/ready_queue.hpp"
 #include "asx/wheel/detail/slot_store.hpp"
 #include "asx/wheel/detail/timer_node.hpp"
+#include "asx/wheel/detail/wheel_geometry.hpp"
 #include "asx/wheel/timer_handle.hpp"
 
 namespace asx {
@@ -135,12 +136,21 @@ class ASX_API timer_wheel {
 
   [[nodiscard]] std::uint32_t find(timer_handle handle) const noexcept;
   [[nodiscard]] bool admits(instant deadline) const noexcept;
+  void set_now(instant now) noexcept;
   [[nodiscard]] timer_handle insert(instant deadline, wake_token token) noexcept;
   [[nodiscard]] timer_handle handle_of(std::uint32_t node) const noexcept;
   void pass_taken_ids() noexcept;
-  void place(std::uint32_t node, std::uint64_t tick) noexcept;
+  void place(std::uint32_t node, std::uint64_t tick) noexcept {
+    const std::uint32_t slot = detail::slot_of(tick, detail::level_of(tick, cursor_));
+    detail::place(identities_[node], slot, slots_.push(slot, {node, static_cast<std::uint32_t>(tick)}));
+  }
+  void place_far(std::uint32_t node, std::uint64_t tick) noexcept;
   void unplace(std::uint32_t node) noexcept;
-  void release(std::uint32_t node) noexcept;
+  void release(std::uint32_t node) noexcept {
+    identities_[node].id = 0;
+    free_.give_back(node);
+    --live_;
+  }
 
   [[nodiscard]] event next_event() const noexcept;
   void drain(emitter& out) noexcept;
@@ -157,8 +167,7 @@ class ASX_API timer_wheel {
   void find_next() const noexcept;
   void forget_next() noexcept {
     next_node_ = npos;
-    next_deadline_ns_ = UINT64_MAX;
-    next_known_ = live_ == 0;
+    next_deadline_ns_ = live_ == 0 ? UINT64_MAX : 0;
   }
   void look_for_next(std::uint32_t slot) const noexcept;
 
@@ -175,16 +184,17 @@ class ASX_API timer_wheel {
   std::uint64_t cursor_ = 0;  // A tick. Behind now() while due timers wait for room, ahead after a coalesced group.
   std::uint64_t seq_ = 0;
   std::uint64_t next_id_ = 1;
-  std::uint64_t taken_id_ = 0;  // No live id lies in [next_id_, taken_id_); 0 is the end of the numbers.
+  std::uint64_t taken_id_ = 0;     // No live id lies in [next_id_, taken_id_); 0 is the end of the numbers.
+  std::uint64_t near_end_ns_ = 0;  // Before this a deadline is admitted and within the wheel.
   std::uint32_t next_generation_;
-  std::uint32_t generation_high_;  // Mixed into the node's index, so that the first generation is the configured one.
+  std::uint64_t generation_mix_;  // Mixed into generations, so that the first one is the configured one.
   duration max_wheel_duration_;
   duration max_timer_duration_;
 
-  // The next deadline, as far as it is known. Mutable: looking for it changes nothing that a caller can see.
+  // Mutable: looking for the next deadline changes nothing that a caller can see. 0 stands for "not known", which no
+  // registration undercuts; a timer at 0 itself is merely looked up again.
   mutable std::uint64_t next_deadline_ns_ = UINT64_MAX;
   mutable std::uint32_t next_node_ = npos;
-  mutable bool next_known_ = true;
 
   detail::index_pool free_;
   detail::slot_store slots_;

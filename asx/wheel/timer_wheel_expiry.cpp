@@ -54,7 +54,7 @@ void timer_wheel::advance(instant now) noexcept {
 }
 
 std::size_t timer_wheel::collect_expired(instant now, std::span<expired_timer> out) noexcept {
-  now_ = later(now_, now);
+  if (now > now_) set_now(now);
   emitter sink(*this, out);
   if (live_ == 0) {
     cursor_ = std::max(cursor_, detail::tick_of(now_.ns));
@@ -124,7 +124,7 @@ void timer_wheel::refill() noexcept {
     const instant deadline{bodies_[node].deadline_ns};
     if (deadline > now_ && deadline - now_ >= max_wheel_duration_) return;
     const std::uint64_t tick = std::max(cursor_, detail::tick_of(deadline.ns));
-    if (detail::level_of(tick, cursor_) == detail::level_count) return;
+    if (detail::level_of(tick, cursor_) >= detail::level_count) return;
     overflow_.erase(0, in_overflow());
     place(node, tick);
   }
@@ -132,18 +132,14 @@ void timer_wheel::refill() noexcept {
 
 void timer_wheel::cascade(std::uint32_t slot) noexcept {
   ++slot_visits_;
-  const bool to_finest = slot / 256 == 1;
-  for (std::uint32_t at = slots_.detach(slot); at != detail::slot_store::nil;) {
-    const detail::slot_chunk chunk = slots_.chunk(at);
-    slots_.free_chunk(at);
-    at = chunk.previous;
-    for (const detail::slot_entry& e : slots_.chunk(at).entry) prefetch(&identities_[e.node]);
-    for (std::uint32_t i = 0; i < chunk.fill; ++i) {
-      const std::uint32_t node = chunk.entry[i].node;
-      if (to_finest) prefetch(&bodies_[node]);
-      place(node, full_tick(chunk.entry[i].tick));
-    }
-  }
+  const bool is_soon_due = slot / 256 == 1;
+  slots_.take_all(
+      slot,
+      [&](detail::slot_entry e) {
+        prefetch(&identities_[e.node]);
+        if (is_soon_due) prefetch(&bodies_[e.node]);
+      },
+      [&](detail::slot_entry e) { place(e.node, full_tick(e.tick)); });
 }
 
 // A slot that is due as a whole and has the time to itself need not go through the levels below it. The more timers
@@ -159,18 +155,13 @@ bool timer_wheel::fire_whole_slot(std::uint32_t level, std::uint32_t slot, emitt
 
   ++slot_visits_;
   std::uint32_t count = 0;
-  for (std::uint32_t at = slots_.detach(slot); at != detail::slot_store::nil;) {
-    const detail::slot_chunk& chunk = slots_.chunk(at);
-    for (std::uint32_t i = 0; i < chunk.fill; ++i) {
-      const std::uint32_t node = chunk.entry[i].node;
-      prefetch(&bodies_[node]);
-      prefetch(&identities_[node]);
-      scratch_[count++].node = node;
-    }
-    const std::uint32_t previous = chunk.previous;
-    slots_.free_chunk(at);
-    at = previous;
-  }
+  slots_.take_all(
+      slot,
+      [&](detail::slot_entry entry) {
+        prefetch(&bodies_[entry.node]);
+        prefetch(&identities_[entry.node]);
+      },
+      [&](detail::slot_entry entry) { scratch_[count++].node = entry.node; });
   for (std::uint32_t i = 0; i < count; ++i) scratch_[i].deadline_ns = bodies_[scratch_[i].node].deadline_ns;
   sort_scratch(count);
   for (std::uint32_t i = 0; i < count; ++i) out.emit(scratch_[i].node);
@@ -182,25 +173,19 @@ bool timer_wheel::fire_whole_slot(std::uint32_t level, std::uint32_t slot, emitt
 void timer_wheel::fire_current(emitter& out) noexcept {
   const std::uint32_t slot = detail::slot_of(cursor_, 0);
   const bool is_past = cursor_ < detail::tick_of(now_.ns);  // Then all of the slot is due.
-  const auto is_due = [&](std::uint32_t node) { return is_past || bodies_[node].deadline_ns <= now_.ns; };
   ++slot_visits_;
   if (!is_past && ready_.empty() && next_deadline() > now_) return;  // A slot is not unpacked for nothing.
 
   // Hands the due entries of the slot to `take` and puts the others back.
   const auto take_due = [&](auto&& take) {
-    for (std::uint32_t at = slots_.detach(slot); at != detail::slot_store::nil;) {
-      const detail::slot_chunk chunk = slots_.chunk(at);
-      slots_.free_chunk(at);
-      at = chunk.previous;
-      for (std::uint32_t i = 0; i < chunk.fill; ++i) {
-        const detail::slot_entry e = chunk.entry[i];
-        if (is_due(e.node)) {
-          take(e.node);
-        } else {
-          identities_[e.node].place = slots_.push(slot, e);
-        }
+    const auto nothing = [](detail::slot_entry) {};
+    slots_.take_all(slot, nothing, [&](detail::slot_entry e) {
+      if (is_past || bodies_[e.node].deadline_ns <= now_.ns) {
+        take(e.node);
+      } else {
+        identities_[e.node].place = slots_.push(slot, e);
       }
-    }
+    });
   };
 
   if (!slots_.empty(slot)) {
@@ -249,7 +234,7 @@ std::uint64_t timer_wheel::full_tick(std::uint32_t low) const noexcept {
 // The smallest deadline is ready, in the first occupied slot of some level, or on top of the overflow heap. A coarser
 // slot is looked into only when it begins no later than what was found.
 void timer_wheel::find_next() const noexcept {
-  next_known_ = true;
+  next_deadline_ns_ = UINT64_MAX;
   if (!ready_.empty()) {
     next_node_ = ready_.front();
     next_deadline_ns_ = bodies_[next_node_].deadline_ns;
@@ -271,18 +256,15 @@ void timer_wheel::find_next() const noexcept {
 // Ticks are compared first, and bodies read only where the tick may win: most entries cost no cache miss.
 void timer_wheel::look_for_next(std::uint32_t slot) const noexcept {
   std::uint64_t nearest = std::max(cursor_, detail::tick_of(next_deadline_ns_));
-  for (std::uint32_t at = slots_.tail(slot); at != detail::slot_store::nil; at = slots_.chunk(at).previous) {
-    const detail::slot_chunk& chunk = slots_.chunk(at);
-    for (std::uint32_t i = 0; i < chunk.fill; ++i) {
-      const detail::slot_entry e = chunk.entry[i];
-      const std::uint64_t tick = full_tick(e.tick);
-      if (tick > nearest) continue;
-      nearest = tick;
-      if (bodies_[e.node].deadline_ns >= next_deadline_ns_) continue;
-      next_deadline_ns_ = bodies_[e.node].deadline_ns;
-      next_node_ = e.node;
-    }
-  }
+  slots_.for_each(slot, [&](detail::slot_entry e, std::uint32_t) {
+    const std::uint64_t tick = full_tick(e.tick);
+    if (tick > nearest) return true;
+    nearest = tick;
+    if (bodies_[e.node].deadline_ns >= next_deadline_ns_) return true;
+    next_deadline_ns_ = bodies_[e.node].deadline_ns;
+    next_node_ = e.node;
+    return true;
+  });
 }
 
 // How many live timers have deadlines up to the horizon; stops at `limit`, so a small group costs little to find.
@@ -300,11 +282,8 @@ std::uint32_t timer_wheel::count_until(instant horizon, std::uint32_t limit) con
       at += slots_.distance(level, static_cast<std::uint32_t>(at & 255U));
       if (at >= turn || at << 8 * level > last) break;
       const std::uint32_t slot = detail::slot_of(at << 8 * level, level);
-      for (std::uint32_t c = slots_.tail(slot); c != detail::slot_store::nil; c = slots_.chunk(c).previous) {
-        for (std::uint32_t i = 0; i < slots_.chunk(c).fill && count < limit; ++i) {
-          if (is_within(slots_.chunk(c).entry[i].node)) ++count;
-        }
-      }
+      slots_.for_each(slot,
+                      [&](detail::slot_entry e, std::uint32_t) { return is_within(e.node) ? add(e.node) : true; });
       ++at;
     }
   }
@@ -323,19 +302,14 @@ void timer_wheel::promote_until(instant horizon) noexcept {
   for (;;) {
     const std::uint32_t slot = detail::slot_of(cursor_, 0);
     ++slot_visits_;
-    for (std::uint32_t at = slots_.detach(slot); at != detail::slot_store::nil;) {
-      const detail::slot_chunk chunk = slots_.chunk(at);
-      slots_.free_chunk(at);
-      at = chunk.previous;
-      for (std::uint32_t i = 0; i < chunk.fill; ++i) {
-        const detail::slot_entry e = chunk.entry[i];
-        if (bodies_[e.node].deadline_ns <= horizon.ns) {
-          ready_.push(e.node, in_ready());
-        } else {
-          identities_[e.node].place = slots_.push(slot, e);
-        }
+    const auto nothing = [](detail::slot_entry) {};
+    slots_.take_all(slot, nothing, [&](detail::slot_entry e) {
+      if (bodies_[e.node].deadline_ns <= horizon.ns) {
+        ready_.push(e.node, in_ready());
+      } else {
+        identities_[e.node].place = slots_.push(slot, e);
       }
-    }
+    });
     if (cursor_ == target) return;
     const event next = next_event();
     cursor_ = std::min(next.tick, target);

@@ -4,6 +4,7 @@
 //     level 1   1 0 1 ...
 //     level 0   0110.. 0000.. 1111..   one bit an index, set while it is free
 //                ^ hint: the lowest word with a free index, so that a take looks at one word
+//     spare          an index lower than all of these, kept out of the bits: cancel and register in turn touch no bits
 //
 // 1  take returns the lowest free index, whatever happened before, so that indices repeat on replay.
 // 2  The words lie in memory that the owner hands over; nothing is allocated here.
@@ -17,6 +18,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "asx/base/assert.hpp"
 
@@ -51,10 +53,12 @@ class index_pool {
       count = words_here;
     } while (count > 1);
     hint_ = capacity == 0 ? none : 0;
+    spare_ = none;
   }
 
   /// The lowest free index, taken. The caller knows that there is one.
   [[nodiscard]] std::uint32_t take() noexcept {
+    if (spare_ != none) return std::exchange(spare_, none);
     const std::uint32_t at = hint_;
     std::uint64_t& word = bits_[at];
     const auto bit = static_cast<std::uint32_t>(std::countr_zero(word));
@@ -66,6 +70,10 @@ class index_pool {
   }
 
   void give_back(std::uint32_t index) noexcept {
+    if (spare_ == none ? index / 64 < hint_ : index < spare_) {
+      std::swap(index, spare_);
+      if (index == none) return;
+    }
     const std::uint32_t at = index / 64;
     std::uint64_t& word = bits_[at];
     const std::uint64_t before = word;
@@ -77,7 +85,7 @@ class index_pool {
   }
 
   [[nodiscard]] bool is_free(std::uint32_t index) const noexcept {
-    return (bits_[index / 64] >> (index % 64) & 1U) != 0;
+    return index == spare_ || (bits_[index / 64] >> (index % 64) & 1U) != 0;
   }
 
  private:
@@ -110,7 +118,8 @@ class index_pool {
   }
 
   std::uint64_t* bits_ = nullptr;
-  std::uint32_t hint_ = none;  // The lowest word of level 0 with a free index; none when there is none.
+  std::uint32_t hint_ = none;   // The lowest word of level 0 with a free index; none when there is none.
+  std::uint32_t spare_ = none;  // A free index that is not in the bits, lower than all that are.
   unsigned levels_ = 0;
   std::array<std::size_t, 6> offset_{};
 };

@@ -1,20 +1,22 @@
-// asx/wheel/detail/slot_store.hpp - the 4 x 256 slots of the wheel, each a bag of (node, tick) in chunks of a cache
-// line.
+// asx/wheel/detail/slot_store.hpp - the 4 x 256 slots of the wheel, each a bag of (node, tick) in chunks of 128 bytes.
 //
-//     bitmap L0   0 1 0 0 1 ...          one bit a slot that has entries
+//     bitmap L0   0 1 0 0 1 ...            one bit a slot that has entries
 //                   |     |
-//     tail          [h|n n . . . . .]    the newest chunk of a slot, the only one that may have room
-//                     |
-//     previous      [h|n n n n n n n]    h: previous chunk, slot, fill
+//     top           [p|n n . . . ... .]    the newest chunk of a slot, the only one that may have room
+//                    |
+//                   [p|n n n n n ... n]    p: the chunk before it; fifteen entries
 //
-// 1  A slot of n entries has exactly ceil(n / 7) chunks: a removed entry's place is taken by the slot's last one.
-// 2  So chunks for a seventh of the capacity, and one more a slot, always suffice (`chunks(capacity)`).
+// 1  A slot of n entries has exactly ceil(n / 15) chunks: a removed entry's place is taken by the slot's last one.
+// 2  So chunks for a fifteenth of the capacity, and one more a slot, always suffice (`cells(capacity)`).
 // 3  Entries of a slot have no order; who fires sorts by (deadline, seq).
 //
 // A doubly linked list through the nodes needs no chunks, but draining a slot of it is one cache miss after the
-// other, each waiting for the last. Here seven entries come with one line, and the next line is known at once.
+// other, each waiting for the last. Here fifteen entries come with two lines, and the next two are known at once.
 //
-// Cancel points: none. Threads: one owner. Lifetime: chunks and tails lie in memory that the owner hands over.
+// A slot is one number, the place of its last entry; a place divided by 16 is a chunk, and cell 0 of a chunk says which
+// chunk came before. Chunk 0 is in no slot and counts as full, so that "empty slot" and "full chunk" are one test.
+//
+// Cancel points: none. Threads: one owner. Lifetime: cells and tops lie in memory that the owner hands over.
 #pragma once
 
 #include <array>
@@ -27,94 +29,96 @@
 namespace asx::detail {
 
 struct slot_entry {
-  std::uint32_t node;
+  std::uint32_t node;  // In cell 0 of a chunk: the chunk before it.
   std::uint32_t tick;  // The lowest 32 bits: the wheel spans less than 2^32 ticks from its cursor.
 };
 
-struct alignas(64) slot_chunk {
-  static constexpr std::uint32_t room = 7;
-
-  std::uint32_t previous;  // 0 ends the chain.
-  std::uint16_t slot;
-  std::uint16_t fill;
-  std::array<slot_entry, room> entry;
-};
-static_assert(sizeof(slot_chunk) == 64, "a chunk is one cache line");
-
 class slot_store {
  public:
-  static constexpr std::uint32_t levels = 4;
-  static constexpr std::uint32_t slots = levels * 256;
-  static constexpr std::uint32_t nil = 0;  // Chunk 0 is always full and in no slot: "empty" and "full" are one test.
+  static constexpr std::uint32_t slots = 4 * 256;
+  static constexpr std::uint32_t chunk_cells = 16;
+  static constexpr std::uint32_t chunk_room = chunk_cells - 1;
+  static constexpr std::uint32_t nil = chunk_cells - 1;  // The top of an empty slot: the last cell of chunk 0.
 
-  [[nodiscard]] static constexpr std::uint32_t chunks(std::uint32_t capacity) noexcept {
-    return 1 + capacity / slot_chunk::room + (capacity < slots ? capacity : slots);
+  [[nodiscard]] static constexpr std::uint32_t cells(std::uint32_t capacity) noexcept {
+    return (1 + capacity / chunk_room + (capacity < slots ? capacity : slots)) * chunk_cells;
   }
 
-  void attach(slot_chunk* chunks, std::uint32_t count, std::uint32_t* tails) noexcept {
-    chunks_ = chunks;
-    count_ = count;
-    tails_ = tails;
+  void attach(slot_entry* cells, std::uint32_t count, std::uint32_t* tops) noexcept {
+    cells_ = cells;
+    chunks_ = count / chunk_cells;
+    tops_ = tops;
     clear();
   }
 
   void clear() noexcept {
-    chunks_[nil] = {0, UINT16_MAX, slot_chunk::room, {}};
-    for (std::uint32_t s = 0; s < slots; ++s) tails_[s] = nil;
-    for (std::uint32_t c = 1; c < count_; ++c) chunks_[c] = {c + 1 < count_ ? c + 1 : nil, UINT16_MAX, 0, {}};
-    free_ = count_ > 1 ? 1 : nil;
+    for (std::uint32_t s = 0; s < slots; ++s) tops_[s] = nil;
+    for (std::uint32_t c = 0; c < chunks_; ++c) cells_[c * chunk_cells].node = (c + 1) % chunks_;
+    free_ = 1 % chunks_;
     occupied_ = {};
   }
 
-  /// Where the entry lies now: valid until another entry of its slot is removed, which the caller is then told.
+  /// Returns the entry's place: valid until another entry of its slot is removed, of which the caller is then told.
   std::uint32_t push(std::uint32_t slot, slot_entry e) noexcept {
-    std::uint32_t at = tails_[slot];
-    if (chunks_[at].fill == slot_chunk::room) at = add_chunk(slot);
-    slot_chunk& chunk = chunks_[at];
-    const std::uint32_t i = chunk.fill++;
-    chunk.entry[i] = e;
-    return at * 8 + i;
+    std::uint32_t top = tops_[slot];
+    if (top % chunk_cells == chunk_room) top = add_chunk(slot, top);
+    cells_[++top] = e;
+    tops_[slot] = top;
+    return top;
   }
 
   /// Returns the node that lies at `place` from now on; the removed one itself when it was the slot's last.
-  std::uint32_t remove(std::uint32_t place) noexcept {
-    slot_chunk& from = chunks_[place / 8];
-    const std::uint32_t slot = from.slot;
-    const std::uint32_t tail = tails_[slot];
-    slot_chunk& last = chunks_[tail];
-    const std::uint32_t i = --last.fill;
-    const slot_entry moved = last.entry[i];
-    from.entry[place % 8] = moved;
-    if (i == 0) [[unlikely]] {
-      tails_[slot] = last.previous;
-      if (last.previous == nil) occupied_[slot / 256].clear(static_cast<std::uint8_t>(slot % 256));
-      free_chunk(tail);
+  std::uint32_t remove(std::uint32_t slot, std::uint32_t place) noexcept {
+    const std::uint32_t top = tops_[slot];
+    const slot_entry moved = cells_[top];
+    cells_[place] = moved;
+    tops_[slot] = top - 1;
+    if ((top - 1) % chunk_cells == 0) [[unlikely]] {
+      drop_chunk(slot, top / chunk_cells);
     }
     return moved.node;
   }
 
-  /// Empties a slot and returns its chain, which the caller reads with `chunk` and gives back chunk by chunk.
-  [[nodiscard]] std::uint32_t detach(std::uint32_t slot) noexcept {
-    const std::uint32_t chain = tails_[slot];
-    tails_[slot] = nil;
+  /// Empties a slot and calls `visit(entry)` for each entry. Each chunk is free before its entries are visited, so that
+  /// they can be pushed elsewhere, or back. `prepare(entry)` is called ahead of it, to prefetch.
+  template <class Prepare, class Visit>
+  void take_all(std::uint32_t slot, const Prepare& prepare, const Visit& visit) noexcept {
+    std::uint32_t top = tops_[slot];
+    tops_[slot] = nil;
     occupied_[slot / 256].clear(static_cast<std::uint8_t>(slot % 256));
-    return chain;
-  }
-  void free_chunk(std::uint32_t at) noexcept {
-    chunks_[at].previous = free_;
-    chunks_[at].fill = 0;
-    free_ = at;
+    for (std::uint32_t i = top - top % chunk_cells + 1; i <= top && top != nil; ++i) prepare(cells_[i]);
+    while (top != nil) {
+      const std::uint32_t chunk = top / chunk_cells;
+      const std::uint32_t fill = top % chunk_cells;
+      std::array<slot_entry, chunk_cells> copy;
+      for (std::uint32_t i = 0; i < chunk_cells; ++i) copy[i] = cells_[chunk * chunk_cells + i];
+      free_chunk(chunk);
+      top = copy[0].node * chunk_cells + chunk_room;
+      if (top != nil) {
+        for (std::uint32_t i = top - chunk_room + 1; i <= top; ++i) prepare(cells_[i]);
+      }
+      for (std::uint32_t i = 1; i <= fill; ++i) visit(copy[i]);
+    }
   }
 
-  [[nodiscard]] std::uint32_t tail(std::uint32_t slot) const noexcept { return tails_[slot]; }
-  [[nodiscard]] const slot_chunk& chunk(std::uint32_t at) const noexcept { return chunks_[at]; }
+  /// Calls `visit(entry, place)` for each entry of a slot until it returns false.
+  template <class Visit>
+  bool for_each(std::uint32_t slot, const Visit& visit) const noexcept {
+    for (std::uint32_t top = tops_[slot]; top != nil; top = before(top)) {
+      for (std::uint32_t i = top - top % chunk_cells + 1; i <= top; ++i) {
+        if (!visit(cells_[i], i)) return false;
+      }
+    }
+    return true;
+  }
+
   [[nodiscard]] const bitmap256& occupied(std::uint32_t level) const noexcept { return occupied_[level]; }
-  [[nodiscard]] bool empty(std::uint32_t slot) const noexcept { return tails_[slot] == nil; }
+  [[nodiscard]] bool empty(std::uint32_t slot) const noexcept { return tops_[slot] == nil; }
 
   /// The entries of a slot, or `limit` when there are at least so many.
   [[nodiscard]] std::uint32_t size(std::uint32_t slot, std::uint32_t limit) const noexcept {
     std::uint32_t n = 0;
-    for (std::uint32_t at = tails_[slot]; at != nil && n < limit; at = chunks_[at].previous) n += chunks_[at].fill;
+    for (std::uint32_t top = tops_[slot]; top != nil && n < limit; top = before(top)) n += top % chunk_cells;
     return n < limit ? n : limit;
   }
 
@@ -130,38 +134,48 @@ class slot_store {
   void check() const noexcept {
     std::uint32_t used = 1;
     for (std::uint32_t s = 0; s < slots; ++s) {
-      ASX_ASSERT(occupied_[s / 256].test(static_cast<std::uint8_t>(s % 256)) == (tails_[s] != nil),
+      ASX_ASSERT(occupied_[s / 256].test(static_cast<std::uint8_t>(s % 256)) == (tops_[s] != nil),
                  "a bit is set exactly while its slot has entries");
-      for (std::uint32_t at = tails_[s]; at != nil; at = chunks_[at].previous) {
-        const slot_chunk& c = chunks_[at];
-        ASX_ASSERT(c.slot == s, "a chunk knows its slot");
-        ASX_ASSERT(at == tails_[s] ? c.fill > 0 && c.fill <= slot_chunk::room : c.fill == slot_chunk::room,
-                   "only a slot's newest chunk has room, and none is empty");
+      for (std::uint32_t top = tops_[s]; top != nil; top = before(top)) {
+        ASX_ASSERT(top % chunk_cells != 0, "no chunk of a slot is empty");
         ++used;
       }
     }
-    for (std::uint32_t at = free_; at != nil; at = chunks_[at].previous) ++used;
-    ASX_ASSERT(used == count_, "every chunk is in one slot or free");
+    for (std::uint32_t c = free_; c != 0; c = cells_[c * chunk_cells].node) ++used;
+    ASX_ASSERT(used == chunks_, "every chunk is in one slot or free");
   }
 
  private:
-  std::uint32_t add_chunk(std::uint32_t slot) noexcept {
-    const std::uint32_t at = free_;
-    ASX_ASSERT(at != nil, "a seventh of the capacity and one chunk a slot suffice");
-    slot_chunk& chunk = chunks_[at];
-    free_ = chunk.previous;
-    chunk.previous = tails_[slot];
-    chunk.slot = static_cast<std::uint16_t>(slot);
-    tails_[slot] = at;
-    occupied_[slot / 256].set(static_cast<std::uint8_t>(slot % 256));
-    return at;
+  [[nodiscard]] std::uint32_t before(std::uint32_t top) const noexcept {
+    return cells_[top - top % chunk_cells].node * chunk_cells + chunk_room;
   }
 
-  slot_chunk* chunks_ = nullptr;
-  std::uint32_t* tails_ = nullptr;
-  std::uint32_t count_ = 0;
-  std::uint32_t free_ = nil;
-  std::array<bitmap256, levels> occupied_{};
+  std::uint32_t add_chunk(std::uint32_t slot, std::uint32_t top) noexcept {
+    const std::uint32_t chunk = free_;
+    ASX_ASSERT(chunk != 0, "a fifteenth of the capacity and one chunk a slot suffice");
+    slot_entry& head = cells_[chunk * chunk_cells];
+    free_ = head.node;
+    head.node = top / chunk_cells;
+    occupied_[slot / 256].set(static_cast<std::uint8_t>(slot % 256));
+    return chunk * chunk_cells;
+  }
+
+  void drop_chunk(std::uint32_t slot, std::uint32_t chunk) noexcept {
+    tops_[slot] = before(chunk * chunk_cells);
+    if (tops_[slot] == nil) occupied_[slot / 256].clear(static_cast<std::uint8_t>(slot % 256));
+    free_chunk(chunk);
+  }
+
+  void free_chunk(std::uint32_t chunk) noexcept {
+    cells_[chunk * chunk_cells].node = free_;
+    free_ = chunk;
+  }
+
+  slot_entry* cells_ = nullptr;
+  std::uint32_t* tops_ = nullptr;
+  std::uint32_t chunks_ = 0;
+  std::uint32_t free_ = 0;  // The first free chunk; 0 ends the chain.
+  std::array<bitmap256, 4> occupied_{};
 };
 
 }  // namespace asx::detail
