@@ -61,7 +61,7 @@ status timer_wheel::validate(const wheel_config& config) noexcept {
 timer_wheel::timer_wheel(const wheel_config& config, memory_port memory) noexcept
     : now_(config.start),
       cursor_(detail::tick_of(config.start.ns)),
-      next_generation_(static_cast<std::uint32_t>(config.first_generation) & detail::generation_mask),
+      first_generation_(static_cast<std::uint32_t>(config.first_generation) | 1U),
       generation_mix_(config.first_generation & ~std::uint64_t{detail::generation_mask}),
       max_wheel_duration_(config.max_wheel_duration),
       max_timer_duration_(config.max_timer_duration),
@@ -69,7 +69,6 @@ timer_wheel::timer_wheel(const wheel_config& config, memory_port memory) noexcep
       coalesce_min_group_(config.coalesce_min_group),
       coalesce_window_(config.coalesce_window),
       memory_(memory) {
-  if (next_generation_ == 0) next_generation_ = 1;
   set_next_id(config.first_id);
   set_now(config.start);
   if (validate(config) != status::ok) return;
@@ -129,40 +128,78 @@ bool timer_wheel::admits(instant deadline) const noexcept {
 }
 
 status timer_wheel::register_timer(instant deadline, wake_token token, timer_handle& out) noexcept {
-  if (!admits(deadline)) return status::timer_duration_exceeded;
-  if (live_ == limit_) return status::resource_exhausted;
-  out = insert(deadline, token);
+  const bool is_near = deadline.ns < near_end_ns_;
+  if (!is_near && !admits(deadline)) [[unlikely]]
+    return status::timer_duration_exceeded;
+  if (live_ == limit_) [[unlikely]]
+    return status::resource_exhausted;
+  insert(deadline, token, is_near, out);
   return status::ok;
 }
 
 status timer_wheel::update(timer_handle old_handle, instant deadline, wake_token token, timer_handle& out) noexcept {
-  if (!admits(deadline)) return status::timer_duration_exceeded;
+  const bool is_near = deadline.ns < near_end_ns_;
+  if (!is_near && !admits(deadline)) [[unlikely]]
+    return status::timer_duration_exceeded;
   if (!cancel(old_handle) && live_ == limit_) return status::resource_exhausted;
-  out = insert(deadline, token);
+  insert(deadline, token, is_near, out);
   return status::ok;
 }
 
+// One straight line for a timer that waits in a slot, with what is rare in calls at its end: the shorter it is, the
+// more cancels a processor has under way at once, and among a million timers each of them waits for memory.
 bool timer_wheel::cancel(timer_handle handle) noexcept {
   const std::uint32_t node = find(handle);
   if (node == npos) return false;
-  unplace(node);
+  detail::timer_identity& identity = identities_[node];
+  const std::uint32_t slot = identity.tag & detail::where_mask;
+  if (slot >= detail::slot_store::slots) [[unlikely]]
+    return cancel_elsewhere(node);
+  const std::uint32_t place = identity.place;
+  identities_[slots_.remove(slot, place)].place = place;
+  identity.id = 0;
+  --live_;
+  const bool is_given_back = free_.begin_give_back(node);
+  if (!is_given_back || slots_.is_unsettled(slot) || node == next_node_) [[unlikely]] {
+    return end_cancel(node, slot, is_given_back);
+  }
+  return true;
+}
+
+bool timer_wheel::end_cancel(std::uint32_t node, std::uint32_t slot, bool is_given_back) noexcept {
+  if (!is_given_back) free_.end_give_back(node);
+  if (slots_.is_unsettled(slot)) slots_.settle(slot);
+  if (node == next_node_) forget_next();
+  return true;
+}
+
+bool timer_wheel::cancel_elsewhere(std::uint32_t node) noexcept {
+  const detail::timer_identity& identity = identities_[node];
+  if ((identity.tag & detail::where_mask) == detail::where_overflow) {
+    overflow_.erase(identity.place, in_overflow());
+  } else {
+    ready_.erase(identity.place, in_ready());
+  }
   release(node);
   if (node == next_node_) forget_next();
   return true;
 }
 
-inline timer_handle timer_wheel::insert(instant deadline, wake_token token) noexcept {
+inline void timer_wheel::insert(instant deadline, wake_token token, bool is_near, timer_handle& out) noexcept {
   ASX_ASSERT(seq_ != UINT64_MAX, "the insertion sequence never wraps: order would be lost (U-37)");
-  if (next_id_ == taken_id_) [[unlikely]] {
+  if (next_id_ == taken_id_) [[unlikely]]
     pass_taken_ids();
-  }
   const std::uint32_t node = free_.take();
   const std::uint64_t id = next_id_++;
-  const std::uint32_t generation = next_generation_;
-  const std::uint32_t following = (generation + 1) & detail::generation_mask;
-  next_generation_ = following != 0 ? following : 1;
-  bodies_[node] = {deadline.ns, seq_++, token};
+  const std::uint64_t seq = seq_++;
+  // Odd numbers, so that no wrap meets 0.
+  const std::uint32_t generation = (first_generation_ + 2 * static_cast<std::uint32_t>(seq)) & detail::generation_mask;
   ++live_;
+  out = {id, (std::uint64_t{node} << 32 | generation) ^ generation_mix_};
+  bodies_[node] = {deadline.ns, seq, token};
+  detail::timer_identity& identity = identities_[node];
+  identity.id = id;
+  identity.tag = generation << detail::where_bits;
   if (deadline.ns < next_deadline_ns_) {
     next_deadline_ns_ = deadline.ns;
     next_node_ = node;
@@ -170,17 +207,13 @@ inline timer_handle timer_wheel::insert(instant deadline, wake_token token) noex
 
   const std::uint64_t tick = std::max(cursor_, detail::tick_of(deadline.ns));
   const std::uint32_t level = detail::level_of(tick, cursor_);
-  detail::timer_identity& identity = identities_[node];
-  identity.id = id;
-  identity.tag = generation << detail::where_bits;
-  if (deadline.ns >= near_end_ns_ || level >= detail::level_count) [[unlikely]] {
+  if (!is_near || level >= detail::level_count) [[unlikely]] {
     place_far(node, tick);
-  } else {
-    const std::uint32_t slot = detail::slot_of(tick, level);
-    identity.tag |= slot;
-    identity.place = slots_.push(slot, {node, static_cast<std::uint32_t>(tick)});
+    return;
   }
-  return {id, (std::uint64_t{node} << 32 | generation) ^ generation_mix_};
+  const std::uint32_t slot = detail::slot_of(tick, level);
+  identity.tag = generation << detail::where_bits | slot;
+  identity.place = slots_.push(slot, {node, static_cast<std::uint32_t>(tick)});
 }
 
 // Whatever is not plainly within the wheel. A deadline that has passed is, even if the wheel has no length at all; and
@@ -192,18 +225,6 @@ void timer_wheel::place_far(std::uint32_t node, std::uint64_t tick) noexcept {
     overflow_.push(node, in_overflow());
   } else {
     place(node, tick);
-  }
-}
-
-void timer_wheel::unplace(std::uint32_t node) noexcept {
-  const std::uint32_t place = identities_[node].place;
-  const std::uint32_t where = identities_[node].tag & detail::where_mask;
-  if (where < detail::slot_store::slots) [[likely]] {
-    identities_[slots_.remove(where, place)].place = place;
-  } else if (where == detail::where_overflow) {
-    overflow_.erase(place, in_overflow());
-  } else {
-    ready_.erase(place, in_ready());
   }
 }
 

@@ -60,7 +60,7 @@ struct wheel_config {
   std::uint32_t coalesce_min_group = 2;               // Fewer than this are not fired early.
   instant start{};                                    // now() at construction.
   std::uint64_t first_id = 1;                         // 0 counts as 1, as in every wrap.
-  std::uint64_t first_generation = 1;                 // Of the first timer.
+  std::uint64_t first_generation = 1;                 // Of the first timer; an even one counts as the odd one after it.
 };
 
 struct expired_timer {
@@ -137,15 +137,16 @@ class ASX_API timer_wheel {
   [[nodiscard]] std::uint32_t find(timer_handle handle) const noexcept;
   [[nodiscard]] bool admits(instant deadline) const noexcept;
   void set_now(instant now) noexcept;
-  [[nodiscard]] timer_handle insert(instant deadline, wake_token token) noexcept;
+  [[gnu::always_inline]] void insert(instant deadline, wake_token token, bool is_near, timer_handle& out) noexcept;
   [[nodiscard]] timer_handle handle_of(std::uint32_t node) const noexcept;
-  void pass_taken_ids() noexcept;
+  [[gnu::noinline]] void pass_taken_ids() noexcept;
   void place(std::uint32_t node, std::uint64_t tick) noexcept {
     const std::uint32_t slot = detail::slot_of(tick, detail::level_of(tick, cursor_));
     detail::place(identities_[node], slot, slots_.push(slot, {node, static_cast<std::uint32_t>(tick)}));
   }
-  void place_far(std::uint32_t node, std::uint64_t tick) noexcept;
-  void unplace(std::uint32_t node) noexcept;
+  [[gnu::noinline]] void place_far(std::uint32_t node, std::uint64_t tick) noexcept;
+  [[gnu::noinline]] bool cancel_elsewhere(std::uint32_t node) noexcept;
+  [[gnu::noinline]] bool end_cancel(std::uint32_t node, std::uint32_t slot, bool is_given_back) noexcept;
   void release(std::uint32_t node) noexcept {
     identities_[node].id = 0;
     free_.give_back(node);
@@ -186,7 +187,7 @@ class ASX_API timer_wheel {
   std::uint64_t next_id_ = 1;
   std::uint64_t taken_id_ = 0;     // No live id lies in [next_id_, taken_id_); 0 is the end of the numbers.
   std::uint64_t near_end_ns_ = 0;  // Before this a deadline is admitted and within the wheel.
-  std::uint32_t next_generation_;
+  std::uint32_t first_generation_;
   std::uint64_t generation_mix_;  // Mixed into generations, so that the first one is the configured one.
   duration max_wheel_duration_;
   duration max_timer_duration_;

@@ -53,12 +53,12 @@ class index_pool {
       count = words_here;
     } while (count > 1);
     hint_ = capacity == 0 ? none : 0;
-    spare_ = none;
+    spare_end_ = 0;
   }
 
   /// The lowest free index, taken. The caller knows that there is one.
   [[nodiscard]] std::uint32_t take() noexcept {
-    if (spare_ != none) return std::exchange(spare_, none);
+    if (spare_end_ != 0) return std::exchange(spare_end_, 0) - 1;
     const std::uint32_t at = hint_;
     std::uint64_t& word = bits_[at];
     const auto bit = static_cast<std::uint32_t>(std::countr_zero(word));
@@ -70,28 +70,39 @@ class index_pool {
   }
 
   void give_back(std::uint32_t index) noexcept {
-    if (spare_ == none ? index / 64 < hint_ : index < spare_) {
-      std::swap(index, spare_);
-      if (index == none) return;
-    }
+    if (!begin_give_back(index)) [[unlikely]]
+      end_give_back(index);
+  }
+
+  /// give_back in two halves, so that a caller can end with its rare part and keep the common one free of calls: when
+  /// the first returns false, the second must follow before anything else is taken or given back.
+  [[nodiscard]] bool begin_give_back(std::uint32_t index) noexcept {
     const std::uint32_t at = index / 64;
-    std::uint64_t& word = bits_[at];
-    const std::uint64_t before = word;
-    word = before | std::uint64_t{1} << (index % 64);
-    if (before == 0) [[unlikely]] {
-      usable_again(at);
+    if (spare_end_ == 0 && at < hint_) {
+      spare_end_ = index + 1;
+      return true;
     }
-    hint_ = at < hint_ ? at : hint_;
+    const std::uint64_t before = bits_[at];
+    bits_[at] = before | std::uint64_t{1} << (index % 64);
+    return (static_cast<unsigned>(before != 0) & static_cast<unsigned>(at >= hint_) &
+            static_cast<unsigned>(index >= spare_end_)) != 0;
+  }
+  [[gnu::noinline]] void end_give_back(std::uint32_t index) noexcept {
+    usable_again(index / 64);
+    if (index >= spare_end_) return;
+    const std::uint32_t spare = std::exchange(spare_end_, 0) - 1;
+    bits_[spare / 64] |= std::uint64_t{1} << (spare % 64);  // It is no longer the lowest.
+    usable_again(spare / 64);
   }
 
   [[nodiscard]] bool is_free(std::uint32_t index) const noexcept {
-    return index == spare_ || (bits_[index / 64] >> (index % 64) & 1U) != 0;
+    return index + 1 == spare_end_ || (bits_[index / 64] >> (index % 64) & 1U) != 0;
   }
 
  private:
   static constexpr std::uint32_t none = UINT32_MAX;
 
-  void used_up(std::uint32_t at) noexcept {
+  [[gnu::noinline]] void used_up(std::uint32_t at) noexcept {
     for (unsigned level = 1; level < levels_; ++level) {
       std::uint64_t& word = bits_[offset_[level] + at / 64];
       word &= ~(std::uint64_t{1} << (at % 64));
@@ -108,6 +119,7 @@ class index_pool {
   }
 
   void usable_again(std::uint32_t at) noexcept {
+    hint_ = at < hint_ ? at : hint_;
     for (unsigned level = 1; level < levels_; ++level) {
       std::uint64_t& word = bits_[offset_[level] + at / 64];
       const std::uint64_t before = word;
@@ -118,8 +130,8 @@ class index_pool {
   }
 
   std::uint64_t* bits_ = nullptr;
-  std::uint32_t hint_ = none;   // The lowest word of level 0 with a free index; none when there is none.
-  std::uint32_t spare_ = none;  // A free index that is not in the bits, lower than all that are.
+  std::uint32_t hint_ = none;    // The lowest word of level 0 with a free index; none when there is none.
+  std::uint32_t spare_end_ = 0;  // One more than the spare; 0: there is none.
   unsigned levels_ = 0;
   std::array<std::size_t, 6> offset_{};
 };

@@ -67,16 +67,22 @@ class slot_store {
     return top;
   }
 
-  /// Returns the node that lies at `place` from now on; the removed one itself when it was the slot's last.
+  /// Returns the node that lies at `place` from now on; the removed one itself when it was the slot's last. When
+  /// `is_unsettled` holds afterwards, `settle` must follow before the slot is used again.
   std::uint32_t remove(std::uint32_t slot, std::uint32_t place) noexcept {
     const std::uint32_t top = tops_[slot];
     const slot_entry moved = cells_[top];
     cells_[place] = moved;
     tops_[slot] = top - 1;
-    if ((top - 1) % chunk_cells == 0) [[unlikely]] {
-      drop_chunk(slot, top / chunk_cells);
-    }
     return moved.node;
+  }
+  [[nodiscard]] bool is_unsettled(std::uint32_t slot) const noexcept { return tops_[slot] % chunk_cells == 0; }
+  /// Gives back a slot's newest chunk, which is empty.
+  void settle(std::uint32_t slot) noexcept {
+    const std::uint32_t chunk = tops_[slot] / chunk_cells;
+    tops_[slot] = before(chunk * chunk_cells);
+    if (tops_[slot] == nil) occupied_[slot / 256].clear(static_cast<std::uint8_t>(slot % 256));
+    free_chunk(chunk);
   }
 
   /// Empties a slot and calls `visit(entry)` for each entry. Each chunk is free before its entries are visited, so that
@@ -150,7 +156,7 @@ class slot_store {
     return cells_[top - top % chunk_cells].node * chunk_cells + chunk_room;
   }
 
-  std::uint32_t add_chunk(std::uint32_t slot, std::uint32_t top) noexcept {
+  [[gnu::noinline]] std::uint32_t add_chunk(std::uint32_t slot, std::uint32_t top) noexcept {
     const std::uint32_t chunk = free_;
     ASX_ASSERT(chunk != 0, "a fifteenth of the capacity and one chunk a slot suffice");
     slot_entry& head = cells_[chunk * chunk_cells];
@@ -158,12 +164,6 @@ class slot_store {
     head.node = top / chunk_cells;
     occupied_[slot / 256].set(static_cast<std::uint8_t>(slot % 256));
     return chunk * chunk_cells;
-  }
-
-  void drop_chunk(std::uint32_t slot, std::uint32_t chunk) noexcept {
-    tops_[slot] = before(chunk * chunk_cells);
-    if (tops_[slot] == nil) occupied_[slot / 256].clear(static_cast<std::uint8_t>(slot % 256));
-    free_chunk(chunk);
   }
 
   void free_chunk(std::uint32_t chunk) noexcept {
