@@ -1,6 +1,7 @@
 // Boost.Asio basic_waitable_timer on a clock of our own, so that time can jump; steady_timer is the same template.
 // register is expires_at and async_wait, cancel is cancel() and the run of the aborted handler (settled by poll),
-// expiry is io_context::poll. One thread, and the io_context is told so.
+// expiry is io_context::poll. One thread, and the io_context is told so. Asio arms a timerfd of the kernel for the
+// earliest timer, which knows nothing of our clock; a timer that is due at once makes it look again after a jump.
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <chrono>
@@ -21,7 +22,7 @@ struct mock_clock {
 
 class peer {
  public:
-  explicit peer(std::uint32_t n) : io_(BOOST_ASIO_CONCURRENCY_HINT_UNSAFE) {
+  explicit peer(std::uint32_t n) : io_(BOOST_ASIO_CONCURRENCY_HINT_UNSAFE), alarm_(io_) {
     timers_.reserve(n);
     for (std::uint32_t i = 0; i < n; ++i) timers_.emplace_back(io_);
   }
@@ -41,7 +42,10 @@ class peer {
   std::size_t advance(std::uint32_t ms) {
     mock_clock::at += std::chrono::milliseconds(ms);
     fired_ = 0;
-    settle();
+    bool looked = false;
+    alarm_.expires_at(mock_clock::time_point::min());
+    alarm_.async_wait([&looked](const boost::system::error_code&) { looked = true; });
+    while (!looked) settle();
     return fired_;
   }
   void clear() {
@@ -51,6 +55,7 @@ class peer {
 
  private:
   boost::asio::io_context io_;
+  boost::asio::basic_waitable_timer<mock_clock> alarm_;
   std::vector<boost::asio::basic_waitable_timer<mock_clock>> timers_;
   std::size_t fired_ = 0, cancelled_ = 0;
 };
