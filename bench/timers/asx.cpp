@@ -10,8 +10,9 @@ class peer {
   explicit peer(std::uint32_t n) : wheel_({.capacity = n}), handles_(n) {}
 
   void add(std::uint32_t i, std::uint32_t ms) {
-    bench::require(wheel_.register_timer(now_ + asx::duration::milliseconds(ms), {i, 1}, handles_[i]) == asx::status::ok,
-                   "register");
+    bench::require(
+        wheel_.register_timer(now_ + asx::duration::milliseconds(ms), {i, 1}, handles_[i]) == asx::status::ok,
+        "register");
   }
   void cancel(std::uint32_t i) { bench::require(wheel_.cancel(handles_[i]), "cancel"); }
   void settle() {}

@@ -10,7 +10,9 @@ namespace {
 struct entry {
   std::uint64_t deadline_ms, seq;
   std::uint32_t timer, generation;
-  bool operator<(const entry& o) const { return deadline_ms != o.deadline_ms ? deadline_ms > o.deadline_ms : seq > o.seq; }
+  bool operator<(const entry& o) const {
+    return deadline_ms != o.deadline_ms ? deadline_ms > o.deadline_ms : seq > o.seq;
+  }
 };
 
 class open_queue : public std::priority_queue<entry> {

@@ -27,8 +27,8 @@
 
 namespace bench {
 
-// The thread's own processor time, so that others on the machine are not measured with it (their use of the shared cache
-// still is). Straight to the kernel, because the event loops' programs replace the C library's function.
+// The thread's own processor time, so that others on the machine are not measured with it (their use of the shared
+// cache still is). Straight to the kernel, because the event loops' programs replace the C library's function.
 inline std::uint64_t machine_ns() {
   timespec t{};
   syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &t);
