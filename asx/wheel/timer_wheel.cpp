@@ -70,7 +70,7 @@ timer_wheel::timer_wheel(const wheel_config& config, memory_port memory) noexcep
       coalesce_window_(config.coalesce_window),
       memory_(memory) {
   set_next_id(config.first_id);
-  set_now(config.start);
+  draw_lines();
   if (validate(config) != status::ok) return;
 
   const std::uint32_t n = config.capacity;
@@ -115,10 +115,17 @@ std::uint32_t timer_wheel::find(timer_handle handle) const noexcept {
   return is_same ? static_cast<std::uint32_t>(node) : npos;
 }
 
-// Everything before near_end_ns_ is admitted and within the wheel: one comparison for nearly every timer.
-void timer_wheel::set_now(instant now) noexcept {
-  now_ = now;
-  near_end_ns_ = (now + std::min(max_wheel_duration_, max_timer_duration_ + duration{1})).ns;
+// Draws the lines that registration compares with, whenever the time or the cursor has moved: which deadlines are
+// admitted and within the wheel, and where each level ends as seen from the cursor. Three comparisons of
+// nanoseconds name the level while the tick is still being divided out.
+void timer_wheel::draw_lines() noexcept {
+  const auto end_of = [this](std::uint32_t level) {
+    const std::uint64_t tick = ((cursor_ >> 8 * level) + 256) << 8 * level;
+    return tick > UINT64_MAX / detail::tick_ns ? UINT64_MAX : tick * detail::tick_ns;
+  };
+  for (std::uint32_t level = 0; level < 3; ++level) level_end_ns_[level] = end_of(level);
+  const instant horizon = now_ + std::min(max_wheel_duration_, max_timer_duration_ + duration{1});
+  near_end_ns_ = std::min(horizon.ns, end_of(3));
 }
 
 bool timer_wheel::admits(instant deadline) const noexcept {
@@ -127,23 +134,70 @@ bool timer_wheel::admits(instant deadline) const noexcept {
   return !deadline.is_none() && deadline - now_ <= max_timer_duration_;
 }
 
+// Like cancel below one straight line, with what is rare in calls at its end.
 status timer_wheel::register_timer(instant deadline, wake_token token, timer_handle& out) noexcept {
   const bool is_near = deadline.ns < near_end_ns_;
   if (!is_near && !admits(deadline)) [[unlikely]]
     return status::timer_duration_exceeded;
   if (live_ == limit_) [[unlikely]]
     return status::resource_exhausted;
-  insert(deadline, token, is_near, out);
+  if (seq_ == seq_stop_) [[unlikely]]
+    return register_past_taken_ids(deadline, token, out);
+
+  bool is_used_up = false;
+  const std::uint32_t node = free_.begin_take(is_used_up);
+  const std::uint64_t seq = seq_++;
+  const std::uint64_t id = seq + id_ahead_;
+  // Odd numbers, so that no wrap meets 0.
+  const std::uint32_t generation = (first_generation_ + 2 * static_cast<std::uint32_t>(seq)) & detail::generation_mask;
+  ++live_;
+  out = {id, (std::uint64_t{node} << 32 | generation) ^ generation_mix_};
+  bodies_[node] = {deadline.ns, seq, token};
+  if (deadline.ns < next_deadline_ns_) {
+    next_deadline_ns_ = deadline.ns;
+    next_node_ = node;
+  }
+  if (!is_near) [[unlikely]]
+    return end_register_far(node, id, generation, is_used_up);
+
+  const std::uint32_t level = static_cast<std::uint32_t>(deadline.ns >= level_end_ns_[0]) +
+                              static_cast<std::uint32_t>(deadline.ns >= level_end_ns_[1]) +
+                              static_cast<std::uint32_t>(deadline.ns >= level_end_ns_[2]);
+  const std::uint64_t tick = std::max(cursor_, detail::tick_of(deadline.ns));
+  const std::uint32_t slot = detail::slot_of(tick, level);
+  identities_[node] = {id, generation << detail::where_bits | slot,
+                       slots_.push(slot, {node, static_cast<std::uint32_t>(tick)})};
+  if (is_used_up) [[unlikely]]
+    return end_register();
+  return status::ok;
+}
+
+status timer_wheel::end_register() noexcept {
+  free_.end_take();
+  return status::ok;
+}
+
+// Whatever is not plainly within the wheel. A deadline that has passed is, even if the wheel has no length at all; and
+// when the cursor is far behind now(), a near timer may be one that no level can hold.
+status timer_wheel::end_register_far(std::uint32_t node, std::uint64_t id, std::uint32_t generation,
+                                     bool is_used_up) noexcept {
+  if (is_used_up) free_.end_take();
+  identities_[node] = {id, generation << detail::where_bits, 0};
+  const instant deadline{bodies_[node].deadline_ns};
+  const std::uint64_t tick = std::max(cursor_, detail::tick_of(deadline.ns));
+  const bool is_far = deadline > now_ && deadline - now_ >= max_wheel_duration_;
+  if (is_far || detail::level_of(tick, cursor_) >= detail::level_count) {
+    overflow_.push(node, in_overflow());
+  } else {
+    place(node, tick);
+  }
   return status::ok;
 }
 
 status timer_wheel::update(timer_handle old_handle, instant deadline, wake_token token, timer_handle& out) noexcept {
-  const bool is_near = deadline.ns < near_end_ns_;
-  if (!is_near && !admits(deadline)) [[unlikely]]
-    return status::timer_duration_exceeded;
-  if (!cancel(old_handle) && live_ == limit_) return status::resource_exhausted;
-  insert(deadline, token, is_near, out);
-  return status::ok;
+  if (!admits(deadline)) return status::timer_duration_exceeded;
+  cancel(old_handle);  // A live one makes room for the new one; a stale one changes nothing, and the wheel may be full.
+  return register_timer(deadline, token, out);
 }
 
 // One straight line for a timer that waits in a slot, with what is rare in calls at its end: the shorter it is, the
@@ -185,78 +239,44 @@ bool timer_wheel::cancel_elsewhere(std::uint32_t node) noexcept {
   return true;
 }
 
-inline void timer_wheel::insert(instant deadline, wake_token token, bool is_near, timer_handle& out) noexcept {
-  ASX_ASSERT(seq_ != UINT64_MAX, "the insertion sequence never wraps: order would be lost (U-37)");
-  if (next_id_ == taken_id_) [[unlikely]]
-    pass_taken_ids();
-  const std::uint32_t node = free_.take();
-  const std::uint64_t id = next_id_++;
-  const std::uint64_t seq = seq_++;
-  // Odd numbers, so that no wrap meets 0.
-  const std::uint32_t generation = (first_generation_ + 2 * static_cast<std::uint32_t>(seq)) & detail::generation_mask;
-  ++live_;
-  out = {id, (std::uint64_t{node} << 32 | generation) ^ generation_mix_};
-  bodies_[node] = {deadline.ns, seq, token};
-  detail::timer_identity& identity = identities_[node];
-  identity.id = id;
-  identity.tag = generation << detail::where_bits;
-  if (deadline.ns < next_deadline_ns_) {
-    next_deadline_ns_ = deadline.ns;
-    next_node_ = node;
-  }
-
-  const std::uint64_t tick = std::max(cursor_, detail::tick_of(deadline.ns));
-  const std::uint32_t level = detail::level_of(tick, cursor_);
-  if (!is_near || level >= detail::level_count) [[unlikely]] {
-    place_far(node, tick);
-    return;
-  }
-  const std::uint32_t slot = detail::slot_of(tick, level);
-  identity.tag = generation << detail::where_bits | slot;
-  identity.place = slots_.push(slot, {node, static_cast<std::uint32_t>(tick)});
-}
-
-// Whatever is not plainly within the wheel. A deadline that has passed is, even if the wheel has no length at all; and
-// when the cursor is far behind now(), a near timer may be one that no level can hold.
-void timer_wheel::place_far(std::uint32_t node, std::uint64_t tick) noexcept {
-  const instant deadline{bodies_[node].deadline_ns};
-  const bool is_far = deadline > now_ && deadline - now_ >= max_wheel_duration_;
-  if (is_far || detail::level_of(tick, cursor_) >= detail::level_count) {
-    overflow_.push(node, in_overflow());
-  } else {
-    place(node, tick);
-  }
-}
-
-// Called when the counter meets an id that was live when last looked at, or the end of the numbers. Ids only meet
-// after 2^64 registrations or in a test, so a look at all nodes is cheap enough; a window of bits skips a whole run
-// of live ids in one look.
+// Called when the next id was live when last looked at, or is 0, or is not known to be free. Ids only meet after 2^64
+// registrations or in a test, so a look at all nodes is cheap enough; a window of bits skips a whole run of live ids in
+// one look.
 void timer_wheel::pass_taken_ids() noexcept {
   constexpr std::uint64_t window = 4096;
+  ASX_ASSERT(seq_ != UINT64_MAX, "the insertion sequence never wraps: order would be lost (U-37)");
+  std::uint64_t next = seq_ + id_ahead_;
+  std::uint64_t taken = 0;  // The lowest live id from next on; 0, the end of the numbers, when there is none.
   for (;;) {
-    if (next_id_ == 0) next_id_ = 1;
+    if (next == 0) next = 1;
     std::array<std::uint64_t, window / 64> is_taken{};
-    std::uint64_t lowest = 0;  // The lowest live id at or above next_id_; 0: none.
+    taken = 0;
     for (std::uint32_t node = 0; node < limit_; ++node) {
       const std::uint64_t id = identities_[node].id;
-      if (id < next_id_) continue;
-      if (lowest == 0 || id < lowest) lowest = id;
-      const std::uint64_t ahead = id - next_id_;
+      if (id < next) continue;
+      if (taken == 0 || id < taken) taken = id;
+      const std::uint64_t ahead = id - next;
       if (ahead < window) is_taken[ahead / 64] |= std::uint64_t{1} << (ahead % 64);
     }
-    taken_id_ = lowest;
-    if (lowest != next_id_) return;
-    for (std::uint64_t w = 0; w < is_taken.size() && next_id_ != 0; ++w) {
+    if (taken != next) break;
+    for (std::uint64_t w = 0; w < is_taken.size(); ++w) {
       const auto run = static_cast<std::uint64_t>(std::countr_one(is_taken[w]));
-      next_id_ += run;
+      next += run;
       if (run != 64) break;
     }
   }
+  id_ahead_ = next - seq_;
+  seq_stop_ = seq_ + std::min(taken - next, UINT64_MAX - seq_);
+}
+
+status timer_wheel::register_past_taken_ids(instant deadline, wake_token token, timer_handle& out) noexcept {
+  pass_taken_ids();
+  return register_timer(deadline, token, out);
 }
 
 void timer_wheel::set_next_id(std::uint64_t id) noexcept {
-  next_id_ = id == 0 ? 1 : id;
-  taken_id_ = next_id_;  // Unknown: the next registration looks.
+  id_ahead_ = (id == 0 ? 1 : id) - seq_;
+  seq_stop_ = seq_;  // Not known to be free: the next registration looks.
 }
 
 void timer_wheel::purge() noexcept {
@@ -301,8 +321,7 @@ void timer_wheel::check() const noexcept {
     ++named;
     ASX_ASSERT(bodies_[node].seq < seq_ && bodies_[node].deadline_ns != UINT64_MAX, "a live timer was registered");
     ASX_ASSERT(find(handle_of(node)) == node, "a live timer is found by its handle (INV-TM-01)");
-    ASX_ASSERT(i.id < next_id_ || taken_id_ == next_id_ || (taken_id_ != 0 && i.id >= taken_id_),
-               "no live id lies between the counter and the next taken one (INV-TM-06)");
+    ASX_ASSERT(i.id - (seq_ + id_ahead_) >= seq_stop_ - seq_, "no id up to the stop is live (INV-TM-06)");
     least = bodies_[node].deadline_ns < least ? bodies_[node].deadline_ns : least;
   }
   ASX_ASSERT(named == live_ && live_ <= limit_, "the live count is the number of live timers (R-86)");

@@ -30,6 +30,7 @@
 // Lifetime: handles are plain values and may outlive the wheel; they find nothing in another one.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -136,15 +137,17 @@ class ASX_API timer_wheel {
 
   [[nodiscard]] std::uint32_t find(timer_handle handle) const noexcept;
   [[nodiscard]] bool admits(instant deadline) const noexcept;
-  void set_now(instant now) noexcept;
-  [[gnu::always_inline]] void insert(instant deadline, wake_token token, bool is_near, timer_handle& out) noexcept;
+  void draw_lines() noexcept;
+  [[gnu::noinline]] status end_register() noexcept;
+  [[gnu::noinline]] status end_register_far(std::uint32_t node, std::uint64_t id, std::uint32_t generation,
+                                            bool is_used_up) noexcept;
+  [[gnu::noinline]] status register_past_taken_ids(instant deadline, wake_token token, timer_handle& out) noexcept;
   [[nodiscard]] timer_handle handle_of(std::uint32_t node) const noexcept;
-  [[gnu::noinline]] void pass_taken_ids() noexcept;
+  void pass_taken_ids() noexcept;
   void place(std::uint32_t node, std::uint64_t tick) noexcept {
     const std::uint32_t slot = detail::slot_of(tick, detail::level_of(tick, cursor_));
     detail::place(identities_[node], slot, slots_.push(slot, {node, static_cast<std::uint32_t>(tick)}));
   }
-  [[gnu::noinline]] void place_far(std::uint32_t node, std::uint64_t tick) noexcept;
   [[gnu::noinline]] bool cancel_elsewhere(std::uint32_t node) noexcept;
   [[gnu::noinline]] bool end_cancel(std::uint32_t node, std::uint32_t slot, bool is_given_back) noexcept;
   void release(std::uint32_t node) noexcept {
@@ -184,9 +187,10 @@ class ASX_API timer_wheel {
   instant now_;
   std::uint64_t cursor_ = 0;  // A tick. Behind now() while due timers wait for room, ahead after a coalesced group.
   std::uint64_t seq_ = 0;
-  std::uint64_t next_id_ = 1;
-  std::uint64_t taken_id_ = 0;     // No live id lies in [next_id_, taken_id_); 0 is the end of the numbers.
+  std::uint64_t id_ahead_ = 1;     // The next id is seq_ + id_ahead_; it and those after it are free until
+  std::uint64_t seq_stop_ = 0;     // seq_ comes here, where the ids have to be looked at again.
   std::uint64_t near_end_ns_ = 0;  // Before this a deadline is admitted and within the wheel.
+  std::array<std::uint64_t, 3> level_end_ns_{};  // Before this it is on this level or a finer one.
   std::uint32_t first_generation_;
   std::uint64_t generation_mix_;  // Mixed into generations, so that the first one is the configured one.
   duration max_wheel_duration_;

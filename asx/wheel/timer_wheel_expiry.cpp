@@ -8,6 +8,7 @@
 // in its slot, is cancelled there, and the next call goes on from it. Only what is left of one tick's batch is kept
 // apart, in the ready queue, because it is sorted already.
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "asx/base/assert.hpp"
@@ -54,10 +55,11 @@ void timer_wheel::advance(instant now) noexcept {
 }
 
 std::size_t timer_wheel::collect_expired(instant now, std::span<expired_timer> out) noexcept {
-  if (now > now_) set_now(now);
+  now_ = later(now_, now);
   emitter sink(*this, out);
   if (live_ == 0) {
     cursor_ = std::max(cursor_, detail::tick_of(now_.ns));
+    draw_lines();
     return 0;
   }
   if (coalesce_window_.ns != 0 && !out.empty() && next_deadline() <= now_) {
@@ -66,6 +68,7 @@ std::size_t timer_wheel::collect_expired(instant now, std::span<expired_timer> o
     if (count_until(boundary, coalesce_min_group_) >= coalesce_min_group_) promote_until(boundary);
   }
   drain(sink);
+  draw_lines();
   return sink.count();
 }
 
@@ -92,6 +95,7 @@ timer_wheel::event timer_wheel::next_event() const noexcept {
   std::uint64_t nearest = UINT64_MAX;
   for (std::uint32_t level = 0; level < detail::level_count; ++level) {
     const std::uint64_t after = (cursor_ >> 8 * level) + 1;
+    if (nearest < after << 8 * level) return {nearest};  // This level and all above it begin their next slot later.
     const std::uint32_t distance = slots_.distance(level, static_cast<std::uint32_t>(after & 255U));
     if (distance >= 255) continue;  // 255 slots on is the cursor's own, which is done.
     nearest = std::min(nearest, (after + distance) << 8 * level);
@@ -222,9 +226,43 @@ bool timer_wheel::goes_before(const due_item& a, const due_item& b) const noexce
   return a.deadline_ns != b.deadline_ns ? a.deadline_ns < b.deadline_ns : bodies_[a.node].seq < bodies_[b.node].seq;
 }
 
+// Deadlines of a slot are spread over its time, so that one pass into as many buckets as there are timers brings each
+// near its place, and an insertion sort does the rest. Where they are not spread, the library's sort is as good.
 void timer_wheel::sort_scratch(std::uint32_t count) noexcept {
+  const auto before = [this](const due_item& a, const due_item& b) { return goes_before(a, b); };
   if (count < 2) return;
-  std::sort(scratch_, scratch_ + count, [this](const due_item& a, const due_item& b) { return goes_before(a, b); });
+  if (count > 24) {
+    std::uint64_t least = UINT64_MAX;
+    std::uint64_t most = 0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      least = std::min(least, scratch_[i].deadline_ns);
+      most = std::max(most, scratch_[i].deadline_ns);
+    }
+    const int bits = std::bit_width(count - 1);
+    const int shift = std::max(0, static_cast<int>(std::bit_width(most - least)) - bits);
+    std::array<std::uint16_t, scratch_room + 1> begin{};
+    std::uint32_t fullest = 0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const std::uint32_t size = ++begin[((scratch_[i].deadline_ns - least) >> shift) + 1];
+      fullest = std::max(fullest, size);
+    }
+    if (fullest > 24) {
+      std::sort(scratch_, scratch_ + count, before);
+      return;
+    }
+    for (std::uint32_t k = 1; k < 1U << bits; ++k) begin[k] = static_cast<std::uint16_t>(begin[k] + begin[k - 1]);
+    due_item* const sorted = scratch_ + std::min(limit_, scratch_room);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      sorted[begin[(scratch_[i].deadline_ns - least) >> shift]++] = scratch_[i];
+    }
+    std::copy(sorted, sorted + count, scratch_);
+  }
+  for (std::uint32_t i = 1; i < count; ++i) {
+    const due_item item = scratch_[i];
+    std::uint32_t at = i;
+    for (; at > 0 && goes_before(item, scratch_[at - 1]); --at) scratch_[at] = scratch_[at - 1];
+    scratch_[at] = item;
+  }
 }
 
 std::uint64_t timer_wheel::full_tick(std::uint32_t low) const noexcept {

@@ -56,17 +56,32 @@ class index_pool {
     spare_end_ = 0;
   }
 
-  /// The lowest free index, taken. The caller knows that there is one.
-  [[nodiscard]] std::uint32_t take() noexcept {
+  /// The lowest free index, taken; the caller knows that there is one. When it was the last of its word, end_take must
+  /// follow before anything else is taken or given back: in two halves for the same reason as give_back.
+  [[nodiscard]] std::uint32_t begin_take(bool& is_used_up) noexcept {
+    is_used_up = false;
     if (spare_end_ != 0) return std::exchange(spare_end_, 0) - 1;
     const std::uint32_t at = hint_;
-    std::uint64_t& word = bits_[at];
-    const auto bit = static_cast<std::uint32_t>(std::countr_zero(word));
-    word &= word - 1;
-    if (word == 0) [[unlikely]] {
-      used_up(at);
+    const std::uint64_t word = bits_[at];
+    bits_[at] = word & (word - 1);
+    is_used_up = (word & (word - 1)) == 0;
+    return at * 64 + static_cast<std::uint32_t>(__builtin_ctzll(word));  // Not 0, which countr_zero would test for.
+  }
+  [[gnu::noinline]] void end_take() noexcept {
+    std::uint32_t at = hint_;
+    for (unsigned level = 1; level < levels_; ++level) {
+      std::uint64_t& word = bits_[offset_[level] + at / 64];
+      word &= ~(std::uint64_t{1} << (at % 64));
+      if (word != 0) break;  // The word above still says that there is a free one here.
+      at /= 64;
     }
-    return at * 64 + bit;
+    hint_ = none;
+    if (levels_ == 1 || bits_[offset_[levels_ - 1U]] == 0) return;
+    std::uint32_t lowest = 0;
+    for (unsigned level = levels_; level-- > 1;) {
+      lowest = lowest * 64 + static_cast<std::uint32_t>(std::countr_zero(bits_[offset_[level] + lowest]));
+    }
+    hint_ = lowest;
   }
 
   void give_back(std::uint32_t index) noexcept {
@@ -101,22 +116,6 @@ class index_pool {
 
  private:
   static constexpr std::uint32_t none = UINT32_MAX;
-
-  [[gnu::noinline]] void used_up(std::uint32_t at) noexcept {
-    for (unsigned level = 1; level < levels_; ++level) {
-      std::uint64_t& word = bits_[offset_[level] + at / 64];
-      word &= ~(std::uint64_t{1} << (at % 64));
-      if (word != 0) break;  // The word above still says that there is a free one here.
-      at /= 64;
-    }
-    hint_ = none;
-    if (levels_ == 1 || bits_[offset_[levels_ - 1U]] == 0) return;
-    std::uint32_t lowest = 0;
-    for (unsigned level = levels_; level-- > 1;) {
-      lowest = lowest * 64 + static_cast<std::uint32_t>(std::countr_zero(bits_[offset_[level] + lowest]));
-    }
-    hint_ = lowest;
-  }
 
   void usable_again(std::uint32_t at) noexcept {
     hint_ = at < hint_ ? at : hint_;

@@ -97,7 +97,7 @@ class slot_store {
       const std::uint32_t chunk = top / chunk_cells;
       const std::uint32_t fill = top % chunk_cells;
       std::array<slot_entry, chunk_cells> copy;
-      for (std::uint32_t i = 0; i < chunk_cells; ++i) copy[i] = cells_[chunk * chunk_cells + i];
+      for (std::uint32_t i = 0; i <= fill; ++i) copy[i] = cells_[chunk * chunk_cells + i];
       free_chunk(chunk);
       top = copy[0].node * chunk_cells + chunk_room;
       if (top != nil) {
@@ -156,7 +156,7 @@ class slot_store {
     return cells_[top - top % chunk_cells].node * chunk_cells + chunk_room;
   }
 
-  [[gnu::noinline]] std::uint32_t add_chunk(std::uint32_t slot, std::uint32_t top) noexcept {
+  std::uint32_t add_chunk(std::uint32_t slot, std::uint32_t top) noexcept {
     const std::uint32_t chunk = free_;
     ASX_ASSERT(chunk != 0, "a fifteenth of the capacity and one chunk a slot suffice");
     slot_entry& head = cells_[chunk * chunk_cells];

@@ -13,7 +13,6 @@
 // Cancel points: none. Threads: constants only. Lifetime: none.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 #include "asx/base/time.hpp"
@@ -40,13 +39,16 @@ inline constexpr duration max_wheel_range{255 * resolution_ticks(3) * tick_ns};
   return ns / tick_ns;
 }
 
-/// The finest level that holds `tick` as seen from `cursor`; level_count or more when none does. The width of the
-/// distance names the level but for a carry: 255.9 ms can be 256 ticks away. No loop and no branch, because which level
-/// it is is the caller's data, and a processor cannot guess it.
+/// The finest level that holds `tick` as seen from `cursor`; level_count or more when none does. The size of the
+/// distance names the level but for a carry: 255.9 ms can be 256 ticks away. Comparisons are summed up instead of
+/// branching: which level it is is the caller's data, and a processor cannot guess it.
 [[nodiscard]] constexpr std::uint32_t level_of(std::uint64_t tick, std::uint64_t cursor) noexcept {
-  const auto by_width = static_cast<std::uint32_t>(63 - std::countl_zero((tick - cursor) | 1)) / 8;
-  const std::uint64_t distance = (tick >> 8 * by_width) - (cursor >> 8 * by_width);
-  return by_width + static_cast<std::uint32_t>(distance >> 8);
+  const std::uint64_t away = tick - cursor;
+  const std::uint32_t by_size =
+      static_cast<std::uint32_t>(away >> 8 != 0) + static_cast<std::uint32_t>(away >> 16 != 0) +
+      static_cast<std::uint32_t>(away >> 24 != 0) + static_cast<std::uint32_t>(away >> 32 != 0);
+  const std::uint64_t ticks_away = (tick >> 8 * by_size) - (cursor >> 8 * by_size);
+  return by_size + static_cast<std::uint32_t>(ticks_away >= 256);
 }
 /// Slots are numbered through: level * 256 + place in the level.
 [[nodiscard]] constexpr std::uint32_t slot_of(std::uint64_t tick, std::uint32_t level) noexcept {
