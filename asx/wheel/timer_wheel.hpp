@@ -160,9 +160,10 @@ class ASX_API timer_wheel {
   void drain(emitter& out) noexcept;
   void move_on(const event& next, emitter& out) noexcept;
   void fire_current(emitter& out) noexcept;
-  [[nodiscard]] bool fire_whole_slot(std::uint32_t level, std::uint32_t slot, emitter& out) noexcept;
+  [[nodiscard]] bool fire_slot(std::uint32_t level, std::uint32_t slot, emitter& out) noexcept;
   void cascade(std::uint32_t slot) noexcept;
   void refill() noexcept;
+  void fire_scratch(std::uint32_t count, emitter& out) noexcept;
   void sort_scratch(std::uint32_t count) noexcept;
   [[nodiscard]] bool goes_before(const due_item& a, const due_item& b) const noexcept;
 

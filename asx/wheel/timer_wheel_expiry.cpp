@@ -27,6 +27,7 @@ void prefetch(const void* address) noexcept {
 // Where the cursor goes next: the begin of an occupied slot, or the first tick of the overflow heap.
 struct timer_wheel::event {
   std::uint64_t tick;
+  std::uint64_t last;  // The last tick of that slot.
 };
 
 class timer_wheel::emitter {
@@ -87,27 +88,30 @@ void timer_wheel::drain(emitter& out) noexcept {
       cursor_ = target;
       return;
     }
+    if (out.full() && next.last < target) return;  // All of it is due, and nobody takes it: it can go out whole later.
     move_on(next, out);
   }
 }
 
 timer_wheel::event timer_wheel::next_event() const noexcept {
-  std::uint64_t nearest = UINT64_MAX;
+  event nearest{UINT64_MAX, UINT64_MAX};
   for (std::uint32_t level = 0; level < detail::level_count; ++level) {
     const std::uint64_t after = (cursor_ >> 8 * level) + 1;
-    if (nearest < after << 8 * level) return {nearest};  // This level and all above it begin their next slot later.
+    if (nearest.tick < after << 8 * level) return nearest;  // From this level on every slot begins later.
     const std::uint32_t distance = slots_.distance(level, static_cast<std::uint32_t>(after & 255U));
     if (distance >= 255) continue;  // 255 slots on is the cursor's own, which is done.
-    nearest = std::min(nearest, (after + distance) << 8 * level);
+    const std::uint64_t tick = (after + distance) << 8 * level;
+    if (tick <= nearest.tick) nearest = {tick, tick + detail::resolution_ticks(level) - 1};
   }
   if (!overflow_.empty()) {
     // Only after the cursor lagged for longer than the wheel spans: otherwise the refill has emptied the near end.
-    nearest = std::min(nearest, std::max(cursor_ + 1, detail::tick_of(bodies_[overflow_.front()].deadline_ns)));
+    const std::uint64_t tick = std::max(cursor_ + 1, detail::tick_of(bodies_[overflow_.front()].deadline_ns));
+    if (tick < nearest.tick) nearest = {tick, tick};
   }
-  return {nearest};
+  return nearest;
 }
 
-// Enters a tick: slots that begin here go down, coarse before fine, or out, when all of a slot is due.
+// Enters a tick: slots that begin here go down, coarse before fine, or out, as far as they are due.
 void timer_wheel::move_on(const event& next, emitter& out) noexcept {
   cursor_ = next.tick;
   if (!overflow_.empty()) refill();
@@ -115,7 +119,7 @@ void timer_wheel::move_on(const event& next, emitter& out) noexcept {
     if ((cursor_ & (detail::resolution_ticks(level) - 1)) != 0) continue;
     const std::uint32_t slot = detail::slot_of(cursor_, level);
     if (slots_.empty(slot)) continue;
-    if (fire_whole_slot(level, slot, out)) return;
+    if (fire_slot(level, slot, out)) return;
     cascade(slot);
   }
 }
@@ -146,31 +150,48 @@ void timer_wheel::cascade(std::uint32_t slot) noexcept {
       [&](detail::slot_entry e) { place(e.node, full_tick(e.tick)); });
 }
 
-// A slot that is due as a whole and has the time to itself need not go through the levels below it. The more timers
-// are late or the longer the steps, the more go this way.
-bool timer_wheel::fire_whole_slot(std::uint32_t level, std::uint32_t slot, emitter& out) noexcept {
-  const std::uint64_t end = cursor_ + detail::resolution_ticks(level) - 1;
-  if (end >= detail::tick_of(now_.ns)) return false;
+// What is due in a slot that has its time to itself need not go through the levels below it: it is sorted and fired
+// from here, and only the rest goes down. The longer the steps of time, the more timers go this way.
+bool timer_wheel::fire_slot(std::uint32_t level, std::uint32_t slot, emitter& out) noexcept {
   for (std::uint32_t finer = 0; finer < level; ++finer) {
     if (slots_.occupied(finer).any()) return false;
   }
-  const auto fits = static_cast<std::uint32_t>(std::min<std::size_t>(out.room(), std::min(limit_, scratch_room)));
-  if (slots_.size(slot, fits + 1) > fits) return false;
+  const std::uint32_t fits = std::min(limit_, scratch_room);
+  if (out.full() || slots_.size(slot, fits + 1) > fits) return false;
 
   ++slot_visits_;
+  const std::uint64_t present = detail::tick_of(now_.ns);
+  const std::uint64_t begin = cursor_;
+  cursor_ = std::min(present, begin + detail::resolution_ticks(level) - 1);
   std::uint32_t count = 0;
   slots_.take_all(
       slot,
-      [&](detail::slot_entry entry) {
-        prefetch(&bodies_[entry.node]);
-        prefetch(&identities_[entry.node]);
+      [&](detail::slot_entry e) {
+        prefetch(&bodies_[e.node]);
+        prefetch(&identities_[e.node]);
       },
-      [&](detail::slot_entry entry) { scratch_[count++].node = entry.node; });
+      [&](detail::slot_entry e) {
+        const std::uint64_t tick = begin + static_cast<std::uint32_t>(e.tick - static_cast<std::uint32_t>(begin));
+        if (tick < present || (tick == present && bodies_[e.node].deadline_ns <= now_.ns)) {
+          scratch_[count++].node = e.node;
+        } else {
+          place(e.node, tick);
+        }
+      });
   for (std::uint32_t i = 0; i < count; ++i) scratch_[i].deadline_ns = bodies_[scratch_[i].node].deadline_ns;
-  sort_scratch(count);
-  for (std::uint32_t i = 0; i < count; ++i) out.emit(scratch_[i].node);
-  cursor_ = end;
+  fire_scratch(count, out);
   return true;
+}
+
+// Fires what lies in the scratch, in order; what finds no room is ready.
+void timer_wheel::fire_scratch(std::uint32_t count, emitter& out) noexcept {
+  sort_scratch(count);
+  std::uint32_t fired = 0;
+  while (fired < count && !out.full()) out.emit(scratch_[fired++].node);
+  if (fired == count) return;
+  std::uint32_t* const run = ready_.run_storage();
+  for (std::uint32_t i = fired; i < count; ++i) run[i - fired] = scratch_[i].node;
+  ready_.start_run(count - fired, in_ready());
 }
 
 // Fires what is due in the cursor's slot, together with what is ready. There is room for one at least.
@@ -199,13 +220,7 @@ void timer_wheel::fire_current(emitter& out) noexcept {
     } else if (slots_.size(slot, fits + 1) <= fits) {
       std::uint32_t count = 0;
       take_due([&](std::uint32_t node) { scratch_[count++] = {bodies_[node].deadline_ns, node}; });
-      sort_scratch(count);
-      std::uint32_t fired = 0;
-      while (fired < count && !out.full()) out.emit(scratch_[fired++].node);
-      if (fired == count) return;
-      std::uint32_t* const run = ready_.run_storage();
-      for (std::uint32_t i = fired; i < count; ++i) run[i - fired] = scratch_[i].node;
-      ready_.start_run(count - fired, in_ready());
+      fire_scratch(count, out);
       return;
     } else {
       std::uint32_t* const run = ready_.run_storage();
@@ -238,7 +253,7 @@ void timer_wheel::sort_scratch(std::uint32_t count) noexcept {
       least = std::min(least, scratch_[i].deadline_ns);
       most = std::max(most, scratch_[i].deadline_ns);
     }
-    const int bits = std::bit_width(count - 1);
+    const auto bits = static_cast<int>(std::bit_width(count - 1));
     const int shift = std::max(0, static_cast<int>(std::bit_width(most - least)) - bits);
     std::array<std::uint16_t, scratch_room + 1> begin{};
     std::uint32_t fullest = 0;

@@ -8,7 +8,7 @@ peer again - so that a slow minute of the machine hits all of them; medians of p
 spread (lowest to highest) beside them. A ratio below 1 means that asx is faster than the best event loop.
 
 Packages: apt-get install g++ libboost-dev libuv1-dev libev-dev; cargo and go for the last two.
-A full run takes about four minutes, --quick about half of one (two sizes, no cargo, no go).
+A full run takes three to four minutes on an idle machine, --quick half a minute (two sizes, no cargo, no go).
 """
 
 import argparse
@@ -135,7 +135,7 @@ def versions(compiler, programs):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="10,000 and 100,000 timers, two repetitions, C++ peers only")
-    parser.add_argument("--reps", type=int, help="repetitions (default 5, quick 2)")
+    parser.add_argument("--reps", type=int, help="repetitions (default 4, quick 2)")
     parser.add_argument("--only", help="names of peers, comma-separated")
     parser.add_argument("--json", type=pathlib.Path, help="write everything that was measured to this file")
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path(tempfile.gettempdir()) / "asx-bench-timers",
@@ -151,7 +151,7 @@ def main():
         parser.error(f"no such peer: {', '.join(sorted(unknown))}; there are {', '.join(every)}")
     programs = build_all(args.build, args.cxx, wanted, not args.quick)
     sizes = [(10_000, 5), (100_000, 1)] if args.quick else [(10_000, 9), (1_000_000, 1)]
-    reps = args.reps or (2 if args.quick else 5)
+    reps = args.reps or (2 if args.quick else 4)
 
     about, used = machine(), versions(args.cxx, programs)
     print(f"machine: {about['cpu']}, {about['cores']} cores, Linux {about['kernel']}, load {about['load']:.1f}, "

@@ -22,6 +22,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "asx/base/assert.hpp"
 #include "asx/base/bitmap256.hpp"
@@ -86,24 +87,34 @@ class slot_store {
   }
 
   /// Empties a slot and calls `visit(entry)` for each entry. Each chunk is free before its entries are visited, so that
-  /// they can be pushed elsewhere, or back. `prepare(entry)` is called ahead of it, to prefetch.
+  /// they can be pushed elsewhere, or back. `prepare(entry)` is called two chunks ahead of it, to prefetch; the chunk
+  /// beyond is on its way meanwhile.
   template <class Prepare, class Visit>
   void take_all(std::uint32_t slot, const Prepare& prepare, const Visit& visit) noexcept {
+    const auto prepare_chunk = [&](std::uint32_t top) {
+      for (std::uint32_t i = top - top % chunk_cells + 1; i <= top && top != nil; ++i) prepare(cells_[i]);
+    };
     std::uint32_t top = tops_[slot];
     tops_[slot] = nil;
     occupied_[slot / 256].clear(static_cast<std::uint8_t>(slot % 256));
-    for (std::uint32_t i = top - top % chunk_cells + 1; i <= top && top != nil; ++i) prepare(cells_[i]);
+    std::uint32_t next = top != nil ? before(top) : nil;
+    prepare_chunk(top);
+    prepare_chunk(next);
     while (top != nil) {
+      const std::uint32_t after_next = next != nil ? before(next) : nil;
+      prepare_chunk(after_next);
+      if (after_next != nil) {
+        const std::uint32_t beyond = before(after_next);
+        __builtin_prefetch(&cells_[beyond]);
+        __builtin_prefetch(&cells_[beyond - chunk_room]);
+      }
       const std::uint32_t chunk = top / chunk_cells;
       const std::uint32_t fill = top % chunk_cells;
       std::array<slot_entry, chunk_cells> copy;
-      for (std::uint32_t i = 0; i <= fill; ++i) copy[i] = cells_[chunk * chunk_cells + i];
+      for (std::uint32_t i = 1; i <= fill; ++i) copy[i] = cells_[chunk * chunk_cells + i];
       free_chunk(chunk);
-      top = copy[0].node * chunk_cells + chunk_room;
-      if (top != nil) {
-        for (std::uint32_t i = top - chunk_room + 1; i <= top; ++i) prepare(cells_[i]);
-      }
       for (std::uint32_t i = 1; i <= fill; ++i) visit(copy[i]);
+      top = std::exchange(next, after_next);
     }
   }
 
