@@ -1224,6 +1224,23 @@ RC_GTEST_PROP(slab, no_forged_key_finds_anything, (std::uint32_t index, std::uin
   RC_ASSERT((s.find({index, generation}) != nullptr) == real);
 }
 
+TEST(slab, the_core_finds_the_next_taken_slot_from_every_position) {  // Every set of slots of every small limit.
+  for (std::uint32_t limit = 0; limit <= 6; ++limit) {
+    for (std::uint32_t set = 0; set < (1U << limit); ++set) {
+      asx::detail::slab_core core(8, 8, limit, asx::heap_memory());
+      ASSERT_TRUE(core.reserve(limit));
+      for (std::uint32_t i = 0; i < limit; ++i) {
+        if ((set >> i & 1U) != 0) core.take(i);
+      }
+      for (std::uint32_t from = 0; from <= 70; ++from) {
+        std::uint32_t expected = from;
+        while (expected < limit && (set >> expected & 1U) == 0) ++expected;
+        ASSERT_EQ(core.next_taken(from), expected < limit ? expected : core.npos) << limit << ' ' << set << ' ' << from;
+      }
+    }
+  }
+}
+
 // ---- check() itself -----------------------------------------------------------------------------------------------
 
 TEST(slab, check_finds_a_slot_that_is_both_free_and_live) {

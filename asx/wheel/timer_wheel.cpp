@@ -279,7 +279,12 @@ void timer_wheel::set_next_id(std::uint64_t id) noexcept {
   seq_stop_ = seq_;  // Not known to be free: the next registration looks.
 }
 
-void timer_wheel::purge() noexcept {
+void timer_wheel::purge() const noexcept {
+  ASX_ASSERT(live_ != 0 || (ready_.empty() && overflow_.empty() && slots_.empty()),
+             "a wheel without live timers holds no entry anywhere (INV-TM-05)");
+}
+
+void timer_wheel::cancel_all() noexcept {
   if (live_ == 0) return;
   for (std::uint32_t node = 0; node < limit_; ++node) {
     if (identities_[node].id != 0) release(node);

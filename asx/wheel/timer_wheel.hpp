@@ -111,7 +111,10 @@ class ASX_API timer_wheel {
 
   [[nodiscard]] bool is_live(timer_handle handle) const noexcept { return find(handle) != npos; }
   /// Cancels every live timer. O(capacity).
-  void purge() noexcept;
+  void cancel_all() noexcept;
+  /// Gives up what cancelled timers left behind; live timers stay. Cancel frees its node at once, so there is
+  /// nothing to give up, and this only asserts that it is so (INV-TM-05).
+  void purge() const noexcept;
 
   [[nodiscard]] std::uint32_t live() const noexcept { return live_; }
   [[nodiscard]] std::uint32_t capacity() const noexcept { return capacity_; }

@@ -50,7 +50,7 @@ class wheel_set {
     } while (got == out_.size());
     return fired;
   }
-  void clear() { wheel_.purge(); }
+  void clear() { wheel_.cancel_all(); }
 
  private:
   timer_wheel wheel_;

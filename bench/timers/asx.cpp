@@ -26,7 +26,7 @@ class peer {
       if (got < std::size(out_)) return fired;
     }
   }
-  void clear() { wheel_.purge(); }
+  void clear() { wheel_.cancel_all(); }
 
  private:
   asx::timer_wheel wheel_;

@@ -52,6 +52,13 @@ class slot_store {
     clear();
   }
 
+  [[nodiscard]] bool empty() const noexcept {
+    for (const bitmap256& level : occupied_) {
+      if (level.any()) return false;
+    }
+    return true;
+  }
+
   void clear() noexcept {
     for (std::uint32_t s = 0; s < slots; ++s) tops_[s] = nil;
     for (std::uint32_t c = 0; c < chunks_; ++c) cells_[c * chunk_cells].node = (c + 1) % chunks_;
