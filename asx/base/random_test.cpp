@@ -68,7 +68,7 @@ TEST(random, a_stream_is_seeded_with_seed_xor_worker_xor_stream_shifted_by_32) {
     for (const std::uint32_t worker : workers) {
       for (std::uint64_t stream = 0; stream < 4; ++stream) {
         const std::uint64_t state = reference_output(seed ^ worker ^ (stream << 32));
-        splitmix64 generator(seed, worker, streams[stream]);
+        splitmix64 generator(seed, worker, streams[static_cast<std::size_t>(stream)]);
         EXPECT_EQ(generator.state(), state) << seed << ' ' << worker << ' ' << stream;
         EXPECT_EQ(generator.next(), reference_output(state)) << seed << ' ' << worker << ' ' << stream;
       }

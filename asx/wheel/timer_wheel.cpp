@@ -256,11 +256,11 @@ void timer_wheel::pass_taken_ids() noexcept {
       if (id < next) continue;
       if (taken == 0 || id < taken) taken = id;
       const std::uint64_t ahead = id - next;
-      if (ahead < window) is_taken[ahead / 64] |= std::uint64_t{1} << (ahead % 64);
+      if (ahead < window) is_taken[static_cast<std::size_t>(ahead / 64)] |= std::uint64_t{1} << (ahead % 64);
     }
     if (taken != next) break;
-    for (std::uint64_t w = 0; w < is_taken.size(); ++w) {
-      const auto run = static_cast<std::uint64_t>(std::countr_one(is_taken[w]));
+    for (const std::uint64_t word : is_taken) {
+      const auto run = static_cast<std::uint64_t>(std::countr_one(word));
       next += run;
       if (run != 64) break;
     }

@@ -255,10 +255,13 @@ void timer_wheel::sort_scratch(std::uint32_t count) noexcept {
     }
     const auto bits = static_cast<int>(std::bit_width(count - 1));
     const int shift = std::max(0, static_cast<int>(std::bit_width(most - least)) - bits);
+    const auto bucket_of = [&](const due_item& item) {
+      return static_cast<std::size_t>((item.deadline_ns - least) >> shift);
+    };
     std::array<std::uint16_t, scratch_room + 1> begin{};
     std::uint32_t fullest = 0;
     for (std::uint32_t i = 0; i < count; ++i) {
-      const std::uint32_t size = ++begin[((scratch_[i].deadline_ns - least) >> shift) + 1];
+      const std::uint32_t size = ++begin[bucket_of(scratch_[i]) + 1];
       fullest = std::max(fullest, size);
     }
     if (fullest > 24) {
@@ -268,7 +271,7 @@ void timer_wheel::sort_scratch(std::uint32_t count) noexcept {
     for (std::uint32_t k = 1; k < 1U << bits; ++k) begin[k] = static_cast<std::uint16_t>(begin[k] + begin[k - 1]);
     due_item* const sorted = scratch_ + std::min(limit_, scratch_room);
     for (std::uint32_t i = 0; i < count; ++i) {
-      sorted[begin[(scratch_[i].deadline_ns - least) >> shift]++] = scratch_[i];
+      sorted[begin[bucket_of(scratch_[i])]++] = scratch_[i];
     }
     std::copy(sorted, sorted + count, scratch_);
   }
