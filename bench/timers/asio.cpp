@@ -15,7 +15,7 @@ struct mock_clock {
   using rep = duration::rep;
   using period = duration::period;
   using time_point = std::chrono::time_point<mock_clock>;
-  static constexpr bool is_steady = true;
+  [[maybe_unused]] static constexpr bool is_steady = true;
   static inline time_point at{};
   static time_point now() { return at; }
 };
