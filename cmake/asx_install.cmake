@@ -18,6 +18,8 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/asxConfigVersion.cmake" 
 install(FILES "${PROJECT_BINARY_DIR}/asxConfig.cmake" "${PROJECT_BINARY_DIR}/asxConfigVersion.cmake"
         DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/asx")
 
+# Relative to the file itself, so that an installed tree can be moved, however deep its library folder is.
+file(RELATIVE_PATH asx_prefix_from_pc "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
 configure_file(cmake/asx.pc.in "${PROJECT_BINARY_DIR}/asx.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/asx.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")

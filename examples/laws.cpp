@@ -7,7 +7,8 @@ int main() {
   // A region ends as its worst child; a milder reason never hides a stronger one.
   cancel_reason user, shutdown;
   shutdown.kind = cancel_kind::shutdown;
-  const auto region = join(join(outcome<int>::ok(42), outcome<int>::cancelled(user)), outcome<int>::cancelled(shutdown));
+  const auto region =
+      join(join(outcome<int>::ok(42), outcome<int>::cancelled(user)), outcome<int>::cancelled(shutdown));
   std::printf("region: %s by %s\n", name(region.kind()).data(), name(region.reason().kind).data());
 
   // A move that the state machine does not have is refused, and the code says what to do.

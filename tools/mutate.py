@@ -93,6 +93,12 @@ def main():
     random.Random(args.seed).shuffle(pool)
     verdicts, survivors, end = {}, [], time.monotonic() + args.minutes * 60
     with tempfile.TemporaryDirectory() as scratch:
+        for component in args.component:  # On a red tree every mutant would look noticed.
+            first = next((root / "asx" / component).glob("*.hpp")).relative_to(root)
+            untouched = (component, first, 0, (root / first).read_text().splitlines()[0])
+            if judge(root, untouched, pathlib.Path(scratch) / "mutant") != "SURVIVED":
+                print(f"mutation: the tests of asx/{component} fail without a mutation; mend them first", file=sys.stderr)
+                return 1
         for i, mutant in enumerate(pool[: args.count]):
             if time.monotonic() > end:
                 break

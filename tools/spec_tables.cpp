@@ -117,7 +117,9 @@ page statuses() {
   std::ostringstream out;
   out << printed_by << "# Status codes\n\n"
       << "What became of a call (R-46, R-116, R-141). 0 to 27 are the specification's, from 100 on are asx's own; a\n"
-      << "number is never reused. Every refusal left everything as it was.\n\n"
+      << "number is never reused. A refusal leaves the object it refused as it was; where a code also asks for "
+         "something\n"
+      << "(a waker, a cancellation), its sentence says so.\n\n"
       << "| number | C++ | C | group | what it says |\n|---|---|---|---|---|\n";
   for (const auto& row : asx::status_table) {
     out << "| " << static_cast<unsigned>(row.code) << " | " << code(row.name) << " | " << code(row.c_name) << " | "

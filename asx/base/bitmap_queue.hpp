@@ -43,6 +43,7 @@ class bitmap_queue {
     const int priority = occupied_.highest();
     if (priority == bitmap256::none) return nullptr;
     T* const element = lists_[static_cast<unsigned>(priority)].front();
+    ASX_ASSERT(element != nullptr, "a bit is set exactly while its priority has elements");
     remove(*element, static_cast<std::uint8_t>(priority));
     return element;
   }
@@ -55,11 +56,9 @@ class bitmap_queue {
 
   /// `priority` must be the one the element was pushed with.
   constexpr void remove(T& element, std::uint8_t priority) noexcept {
+    ASX_ASSERT(occupied_.test(priority), "an element must be removed with the priority it was pushed with");
     static_cast<list_hook<Tag>&>(element).unlink();
-    if (lists_[priority].empty()) {
-      ASX_ASSERT(occupied_.test(priority), "an element must be removed with the priority it was pushed with");
-      occupied_.clear(priority);
-    }
+    if (lists_[priority].empty()) occupied_.clear(priority);
     --size_;
   }
 

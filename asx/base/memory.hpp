@@ -23,8 +23,8 @@ struct memory_port {
 /// The system's allocator.
 [[nodiscard]] ASX_API memory_port heap_memory() noexcept;
 
-/// Carves blocks from the front of the caller's memory. Only the newest block can be given back; others
-/// return to the caller with the whole.
+/// Carves blocks from the front of the caller's memory. Only the newest block can be given back, without the padding
+/// in front of it; others return to the caller with the whole.
 class ASX_API bump_memory {
  public:
   explicit bump_memory(std::span<std::byte> block) noexcept : block_(block) {}

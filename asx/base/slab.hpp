@@ -206,7 +206,7 @@ class slab {
   [[nodiscard]] std::uint32_t limit() const noexcept { return core_.limit(); }
   [[nodiscard]] std::size_t bytes() const noexcept { return core_.bytes(); }
 
-  /// Asserts laws 2 to 4 over the whole structure. O(limit), for tests.
+  /// Asserts laws 2 and 3 over the whole structure. O(limit), for tests.
   void check() const noexcept { core_.check(); }
 
  private:

@@ -66,11 +66,11 @@ void budgets_are_inherited(story& tell) {
   tell.line("request  " + show(request));
   tell.line(fmt::format("the deadline is the {}'s, the cost limit the {}'s",
                         origin.deadline == meet_side::left ? "server" : "request",
-                        origin.cost == meet_side::left ? "server" : "request"));
+                        origin.cost_quota == meet_side::left ? "server" : "request"));
   budget left = request;
   const status taken = left.consume_cost(450), refused = left.consume_cost(100);
   tell.line(fmt::format("consume_cost(450): {}; consume_cost(100): {}, and {} are still left", name(taken),
-                        name(refused), left.cost));
+                        name(refused), left.cost_quota));
 }
 
 void a_cancel_has_a_chain_of_causes(story& tell) {
@@ -93,7 +93,7 @@ void a_cancel_has_a_chain_of_causes(story& tell) {
     tell.line(indent + (indent.empty() ? "the request's task is told: " : "because: ") + show(level));
     indent += "  ";
   });
-  tell.line(fmt::format("its cleanup may take {} polls at priority {}", cleanup_budget(told.kind).polls,
+  tell.line(fmt::format("its cleanup may take {} polls at priority {}", cleanup_budget(told.kind).poll_quota,
                         cleanup_budget(told.kind).priority));
   causes.release(ref);
 }
@@ -108,10 +108,10 @@ void a_stronger_reason_only_tightens(story& tell) {
   shutdown.timestamp = instant{} + duration::seconds(8);
   budget cleanup = cleanup_budget(told.kind);
   for (int poll = 0; poll < 30; ++poll) (void)cleanup.consume_poll();
-  tell.line(fmt::format("after 30 cleanup polls {} are left", cleanup.polls));
+  tell.line(fmt::format("after 30 cleanup polls {} are left", cleanup.poll_quota));
   cleanup = meet(cleanup, cleanup_budget(shutdown.kind));
-  tell.line(
-      fmt::format("{} now: {} left, priority {}", show(strengthen(told, shutdown)), cleanup.polls, cleanup.priority));
+  tell.line(fmt::format("{} now: {} left, priority {}", show(strengthen(told, shutdown)), cleanup.poll_quota,
+                        cleanup.priority));
 
   const cancel_witness before{task_id(7), region_id(3), 1, cancel_phase::cancelling, strengthen(told, shutdown)};
   cancel_witness after = before;

@@ -1,4 +1,4 @@
-// asx/cli/verbs.hpp - the verbs of the asx command; each is one file and adds itself to the parser.
+// asx/cli/verbs.hpp - the verbs of the asx command; each file holds one, or a family, and adds it to the parser.
 //
 // A verb prints for people, or with --json one JSON value on standard output. It returns 0 when it did what
 // was asked, 1 when the answer is no (a refused move), and reports words that make no sense as bad_word, which

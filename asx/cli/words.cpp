@@ -103,9 +103,9 @@ budget parse_budget(std::string_view word) {
     if (key == "deadline") {
       b.deadline = instant{} + parse_duration(value);
     } else if (key == "polls") {
-      b.polls = parse_number(value, "number of polls");
+      b.poll_quota = parse_number(value, "number of polls");
     } else if (key == "cost") {
-      b.cost = parse_number(value, "cost");
+      b.cost_quota = parse_number(value, "cost");
     } else if (key == "priority") {
       const std::uint64_t priority = parse_number(value, "priority");
       if (priority > 255) throw bad_word(fmt::format("'{}' is no priority: 0 to 255, higher is more urgent", value));
@@ -166,8 +166,8 @@ std::string show(instant t) {
 
 std::string show(const budget& b) {
   const auto number = [](std::uint64_t n) { return n == unlimited ? std::string("unlimited") : std::to_string(n); };
-  return fmt::format("deadline {}, polls {}, cost {}, priority {}", show(b.deadline), number(b.polls), number(b.cost),
-                     b.priority);
+  return fmt::format("deadline {}, polls {}, cost {}, priority {}", show(b.deadline), number(b.poll_quota),
+                     number(b.cost_quota), b.priority);
 }
 
 std::string show(const cancel_reason& r) {

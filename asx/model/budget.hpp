@@ -30,8 +30,8 @@ inline constexpr std::uint64_t unlimited = UINT64_MAX;
 
 struct budget {
   instant deadline = instant::none();
-  std::uint64_t polls = unlimited;
-  std::uint64_t cost = unlimited;  // The specification's cost_quota.
+  std::uint64_t poll_quota = unlimited;
+  std::uint64_t cost_quota = unlimited;
   std::uint8_t priority = 0;
 
   [[nodiscard]] static constexpr budget infinite() noexcept { return {}; }
@@ -39,15 +39,15 @@ struct budget {
 
   /// budget_exhausted when no poll is left; nothing is taken then.
   [[nodiscard]] constexpr status consume_poll() noexcept {
-    if (polls == 0) return status::budget_exhausted;
-    if (polls != unlimited) --polls;
+    if (poll_quota == 0) return status::budget_exhausted;
+    if (poll_quota != unlimited) --poll_quota;
     return status::ok;
   }
 
   /// budget_exhausted when fewer than `amount` are left; nothing is taken then.
   [[nodiscard]] constexpr status consume_cost(std::uint64_t amount) noexcept {
-    if (amount > cost) return status::budget_exhausted;
-    if (cost != unlimited) cost -= amount;
+    if (amount > cost_quota) return status::budget_exhausted;
+    if (cost_quota != unlimited) cost_quota -= amount;
     return status::ok;
   }
 
@@ -58,8 +58,8 @@ struct budget {
   /// The first part that is spent at `now`, by R-152's order; none while all have something left.
   [[nodiscard]] constexpr budget_part exhausted(instant now) const noexcept {
     if (deadline_passed(now)) return budget_part::deadline;
-    if (polls == 0) return budget_part::polls;
-    if (cost == 0) return budget_part::cost;
+    if (poll_quota == 0) return budget_part::polls;
+    if (cost_quota == 0) return budget_part::cost;
     return budget_part::none;
   }
 
@@ -68,8 +68,8 @@ struct budget {
 
 /// The tighter of the two, part by part.
 [[nodiscard]] constexpr budget meet(const budget& a, const budget& b) noexcept {
-  return {earlier(a.deadline, b.deadline), a.polls < b.polls ? a.polls : b.polls, a.cost < b.cost ? a.cost : b.cost,
-          a.priority > b.priority ? a.priority : b.priority};
+  return {earlier(a.deadline, b.deadline), a.poll_quota < b.poll_quota ? a.poll_quota : b.poll_quota,
+          a.cost_quota < b.cost_quota ? a.cost_quota : b.cost_quota, a.priority > b.priority ? a.priority : b.priority};
 }
 
 /// Which of two budgets each part of their meet came from. A part in which they agree comes from both.
@@ -77,8 +77,8 @@ enum class meet_side : std::uint8_t { both, left, right };
 
 struct meet_origin {
   meet_side deadline = meet_side::both;
-  meet_side polls = meet_side::both;
-  meet_side cost = meet_side::both;
+  meet_side poll_quota = meet_side::both;
+  meet_side cost_quota = meet_side::both;
   meet_side priority = meet_side::both;
 
   friend constexpr bool operator==(meet_origin, meet_origin) noexcept = default;
@@ -89,15 +89,15 @@ struct meet_origin {
   constexpr auto tighter = [](auto left, auto right) {
     return left == right ? meet_side::both : left < right ? meet_side::left : meet_side::right;
   };
-  return {tighter(a.deadline, b.deadline), tighter(a.polls, b.polls), tighter(a.cost, b.cost),
+  return {tighter(a.deadline, b.deadline), tighter(a.poll_quota, b.poll_quota), tighter(a.cost_quota, b.cost_quota),
           tighter(b.priority, a.priority)};
 }
 
 /// What is left of a budget, and the part that is nearest to its end.
 struct budget_left {
   duration time_left = duration::max();  // The largest duration while there is no deadline.
-  std::uint64_t polls = unlimited;
-  std::uint64_t cost = unlimited;
+  std::uint64_t poll_quota = unlimited;
+  std::uint64_t cost_quota = unlimited;
   budget_part binds = budget_part::none;  // None only while every part is unlimited.
 
   friend constexpr bool operator==(const budget_left&, const budget_left&) noexcept = default;
@@ -127,8 +127,8 @@ constexpr bool smaller_share(std::uint64_t a, std::uint64_t b, std::uint64_t c, 
                                                  instant now) noexcept {
   budget_left out;
   out.time_left = now_left.deadline - now;
-  out.polls = now_left.polls;
-  out.cost = now_left.cost;
+  out.poll_quota = now_left.poll_quota;
+  out.cost_quota = now_left.cost_quota;
 
   std::uint64_t share = 1, whole = 1;  // The smallest share so far; 1/1 is a whole, so the first limited part wins.
   const auto consider = [&](budget_part part, bool limited, std::uint64_t left, std::uint64_t grant) {
@@ -142,8 +142,8 @@ constexpr bool smaller_share(std::uint64_t a, std::uint64_t b, std::uint64_t c, 
     }
   };
   consider(budget_part::deadline, !now_left.deadline.is_none(), out.time_left.ns, (granted.deadline - granted_at).ns);
-  consider(budget_part::polls, out.polls != unlimited, out.polls, granted.polls);
-  consider(budget_part::cost, out.cost != unlimited, out.cost, granted.cost);
+  consider(budget_part::polls, out.poll_quota != unlimited, out.poll_quota, granted.poll_quota);
+  consider(budget_part::cost, out.cost_quota != unlimited, out.cost_quota, granted.cost_quota);
   return out;
 }
 

@@ -22,7 +22,7 @@
 namespace asx {
 
 void PrintTo(const budget& b, std::ostream* out) {
-  *out << "{deadline " << b.deadline.ns << ", polls " << b.polls << ", cost " << b.cost << ", priority "
+  *out << "{deadline " << b.deadline.ns << ", polls " << b.poll_quota << ", cost " << b.cost_quota << ", priority "
        << int{b.priority} << '}';
 }
 
@@ -62,13 +62,13 @@ std::vector<budget> small_world(std::initializer_list<std::uint64_t> values,
 
 // componentwise; the largest value of a limited part stands for unlimited, so min reads "min of the finite".
 budget naive_meet(const budget& a, const budget& b) {
-  return make(std::min(a.deadline.ns, b.deadline.ns), std::min(a.polls, b.polls), std::min(a.cost, b.cost),
-              std::max(a.priority, b.priority));
+  return make(std::min(a.deadline.ns, b.deadline.ns), std::min(a.poll_quota, b.poll_quota),
+              std::min(a.cost_quota, b.cost_quota), std::max(a.priority, b.priority));
 }
 
 bool no_wider(const budget& narrow, const budget& wide_one) {
-  return narrow.deadline <= wide_one.deadline && narrow.polls <= wide_one.polls && narrow.cost <= wide_one.cost &&
-         narrow.priority >= wide_one.priority;
+  return narrow.deadline <= wide_one.deadline && narrow.poll_quota <= wide_one.poll_quota &&
+         narrow.cost_quota <= wide_one.cost_quota && narrow.priority >= wide_one.priority;
 }
 
 template <class T>
@@ -79,8 +79,8 @@ meet_side naive_side(T left, T right, T result) {
 
 asx::meet_origin naive_origin(const budget& a, const budget& b) {
   const budget m = naive_meet(a, b);
-  return {naive_side(a.deadline.ns, b.deadline.ns, m.deadline.ns), naive_side(a.polls, b.polls, m.polls),
-          naive_side(a.cost, b.cost, m.cost), naive_side(a.priority, b.priority, m.priority)};
+  return {naive_side(a.deadline.ns, b.deadline.ns, m.deadline.ns), naive_side(a.poll_quota, b.poll_quota, m.poll_quota),
+          naive_side(a.cost_quota, b.cost_quota, m.cost_quota), naive_side(a.priority, b.priority, m.priority)};
 }
 
 // Edges and ordinary values in equal measure.
@@ -96,11 +96,11 @@ budget any_budget() {
 
 // ------------------------------------------------------------------------------------------------------- meet
 
-static_assert(budget::infinite().deadline.is_none() && budget::infinite().polls == unlimited &&
-              budget::infinite().cost == unlimited && budget::infinite().priority == 0);
-static_assert(budget::zero().deadline == instant{0} && budget::zero().polls == 0 && budget::zero().cost == 0 &&
-              budget::zero().priority == 255);
-static_assert(unlimited == UINT64_MAX && instant::none().ns == UINT64_MAX);
+static_assert(budget::infinite().deadline.is_none() && budget::infinite().poll_quota == unlimited &&
+              budget::infinite().cost_quota == unlimited && budget::infinite().priority == 0);
+static_assert(budget::zero().deadline == instant{0} && budget::zero().poll_quota == 0 &&
+              budget::zero().cost_quota == 0 && budget::zero().priority == 255);
+static_assert(unlimited == UINT64_MAX && instant::none().ns == UINT64_MAX);
 static_assert(meet(budget::infinite(), budget::zero()) == budget::zero());
 static_assert(meet(budget{instant{5}, 9, unlimited, 7}, budget{instant::none(), 3, 4, 9}) ==
               budget{instant{5}, 3, 4, 9});
@@ -162,8 +162,8 @@ RC_GTEST_PROP(budget_laws, the_origin_of_each_part_of_a_meet_is_a_side_that_has_
     return (side == meet_side::right || result == left) && (side == meet_side::left || result == right);
   };
   RC_ASSERT(holds(origin.deadline, a.deadline, b.deadline, m.deadline));
-  RC_ASSERT(holds(origin.polls, a.polls, b.polls, m.polls));
-  RC_ASSERT(holds(origin.cost, a.cost, b.cost, m.cost));
+  RC_ASSERT(holds(origin.poll_quota, a.poll_quota, b.poll_quota, m.poll_quota));
+  RC_ASSERT(holds(origin.cost_quota, a.cost_quota, b.cost_quota, m.cost_quota));
   RC_ASSERT(holds(origin.priority, a.priority, b.priority, m.priority));
 }
 
@@ -174,7 +174,7 @@ static_assert([] {
   for (int i = 0; i < 3; ++i) {
     if (b.consume_poll() != status::ok) return false;
   }
-  return b.consume_poll() == status::budget_exhausted && b.polls == 0;
+  return b.consume_poll() == status::budget_exhausted && b.poll_quota == 0;
 }());
 
 TEST(budget_laws, a_quota_of_three_buys_three_polls_and_not_a_fourth) {
@@ -196,9 +196,9 @@ TEST(budget_laws, a_cost_that_does_not_fit_is_refused_and_takes_nothing) {  // R
   EXPECT_EQ(b.consume_cost(6), status::budget_exhausted);
   EXPECT_EQ(b.consume_cost(UINT64_MAX), status::budget_exhausted);
   EXPECT_EQ(b.consume_cost(0), status::ok);
-  EXPECT_EQ(b.cost, 5U);
+  EXPECT_EQ(b.cost_quota, 5U);
   EXPECT_EQ(b.consume_cost(5), status::ok);
-  EXPECT_EQ(b.cost, 0U);
+  EXPECT_EQ(b.cost_quota, 0U);
   EXPECT_EQ(b.exhausted(instant{0}), budget_part::cost);
   EXPECT_EQ(b.consume_cost(1), status::budget_exhausted);
   EXPECT_EQ(b.consume_cost(0), status::ok) << "nothing always fits";
@@ -224,7 +224,7 @@ TEST(budget_laws, the_largest_limited_amount_is_limited) {  // R-51
   EXPECT_EQ(b, make(no_deadline, unlimited - 2, unlimited - 2, 0));
   EXPECT_EQ(b.consume_cost(unlimited - 1), status::budget_exhausted);
   EXPECT_EQ(b.consume_cost(unlimited - 2), status::ok);
-  EXPECT_EQ(b.cost, 0U);
+  EXPECT_EQ(b.cost_quota, 0U);
 }
 
 RC_GTEST_PROP(budget_laws, spending_never_underflows_and_a_refusal_changes_nothing, ()) {
@@ -234,13 +234,13 @@ RC_GTEST_PROP(budget_laws, spending_never_underflows_and_a_refusal_changes_nothi
     const budget before = b;
     budget want = b;
     if (*rc::gen::arbitrary<bool>()) {
-      const bool fits = before.polls != 0;
-      if (fits && before.polls != UINT64_MAX) want.polls = before.polls - 1;
+      const bool fits = before.poll_quota != 0;
+      if (fits && before.poll_quota != UINT64_MAX) want.poll_quota = before.poll_quota - 1;
       RC_ASSERT(b.consume_poll() == (fits ? status::ok : status::budget_exhausted));
     } else {
-      const std::uint64_t n = *rc::gen::oneOf(any_amount(), rc::gen::just(before.cost));
-      const bool fits = before.cost == UINT64_MAX || n <= before.cost;
-      if (fits && before.cost != UINT64_MAX) want.cost = before.cost - n;
+      const std::uint64_t n = *rc::gen::oneOf(any_amount(), rc::gen::just(before.cost_quota));
+      const bool fits = before.cost_quota == UINT64_MAX || n <= before.cost_quota;
+      if (fits && before.cost_quota != UINT64_MAX) want.cost_quota = before.cost_quota - n;
       RC_ASSERT(b.consume_cost(n) == (fits ? status::ok : status::budget_exhausted));
     }
     RC_ASSERT(b == want);
@@ -250,7 +250,7 @@ RC_GTEST_PROP(budget_laws, spending_never_underflows_and_a_refusal_changes_nothi
 
 // ------------------------------------------------------------------------------------------------- exhaustion
 
-TEST(budget_laws, a_deadline_has_passed_from_its_own_instant_on) {  // 001 s8.4
+TEST(budget_laws, a_deadline_has_passed_from_its_own_instant_on) {
   const budget b = make(10, 1, 1, 0);
   EXPECT_FALSE(b.deadline_passed(instant{0}));
   EXPECT_FALSE(b.deadline_passed(instant{9}));
@@ -265,8 +265,8 @@ TEST(budget_laws, what_is_exhausted_first_is_the_deadline_then_the_polls_then_th
   for (const budget& b : small_world({0, 1, 2, unlimited}, {0, 255})) {
     for (const std::uint64_t now : {UINT64_C(0), UINT64_C(1), UINT64_C(2), UINT64_C(3)}) {
       budget_part want = budget_part::none;
-      if (b.cost == 0) want = budget_part::cost;
-      if (b.polls == 0) want = budget_part::polls;
+      if (b.cost_quota == 0) want = budget_part::cost;
+      if (b.poll_quota == 0) want = budget_part::polls;
       if (b.deadline.ns != no_deadline && now >= b.deadline.ns) want = budget_part::deadline;
       ASSERT_EQ(b.exhausted(instant{now}), want) << testing::PrintToString(b) << " at " << now;
       ASSERT_EQ(b.deadline_passed(instant{now}), want == budget_part::deadline);
@@ -292,10 +292,10 @@ asx::budget_left naive_left(const budget& granted, instant granted_at, const bud
   if (timed) {
     shares.push_back({budget_part::deadline, span(now.ns, left.deadline.ns), span(granted_at.ns, granted.deadline.ns)});
   }
-  if (granted.polls != UINT64_MAX) shares.push_back({budget_part::polls, left.polls, granted.polls});
-  if (granted.cost != UINT64_MAX) shares.push_back({budget_part::cost, left.cost, granted.cost});
-  asx::budget_left result{timed ? duration{span(now.ns, left.deadline.ns)} : duration::max(), left.polls, left.cost,
-                          budget_part::none};
+  if (granted.poll_quota != UINT64_MAX) shares.push_back({budget_part::polls, left.poll_quota, granted.poll_quota});
+  if (granted.cost_quota != UINT64_MAX) shares.push_back({budget_part::cost, left.cost_quota, granted.cost_quota});
+  asx::budget_left result{timed ? duration{span(now.ns, left.deadline.ns)} : duration::max(), left.poll_quota,
+                          left.cost_quota, budget_part::none};
   const share* least = nullptr;
   for (share& s : shares) {
     if (s.granted == 0) s = {s.part, 0, 1};
@@ -345,13 +345,13 @@ TEST(budget_laws, shares_that_differ_in_the_last_bit_are_told_apart) {
 TEST(budget_laws, what_is_left_of_every_small_budget_agrees_with_the_naive_sum) {
   for (const budget& granted : small_world({0, 1, 2, 3, 4, unlimited}, {0})) {
     for (std::uint64_t polls = 0; polls <= 4; ++polls) {
-      if (granted.polls != unlimited && polls > granted.polls) break;
+      if (granted.poll_quota != unlimited && polls > granted.poll_quota) break;
       for (std::uint64_t cost = 0; cost <= 4; ++cost) {
-        if (granted.cost != unlimited && cost > granted.cost) break;
+        if (granted.cost_quota != unlimited && cost > granted.cost_quota) break;
         for (std::uint64_t at = 0; at <= 2; ++at) {
           for (std::uint64_t now = at; now <= 5; ++now) {
-            const budget left = make(granted.deadline.ns, granted.polls == unlimited ? unlimited : polls,
-                                     granted.cost == unlimited ? unlimited : cost, 0);
+            const budget left = make(granted.deadline.ns, granted.poll_quota == unlimited ? unlimited : polls,
+                                     granted.cost_quota == unlimited ? unlimited : cost, 0);
             ASSERT_EQ(asx::what_is_left(granted, instant{at}, left, instant{now}),
                       naive_left(granted, instant{at}, left, instant{now}))
                 << testing::PrintToString(granted) << testing::PrintToString(left) << at << ' ' << now;
@@ -370,8 +370,8 @@ RC_GTEST_PROP(budget_laws, what_is_left_agrees_with_the_naive_sum_over_the_whole
                            rc::gen::just(amount - 1));
   };
   budget left = granted;
-  left.polls = part_of(granted.polls);
-  left.cost = part_of(granted.cost);
+  left.poll_quota = part_of(granted.poll_quota);
+  left.cost_quota = part_of(granted.cost_quota);
   const std::uint64_t at = part_of(std::min<std::uint64_t>(*any_amount(), UINT64_MAX - 1));
   const std::uint64_t now = at + part_of(UINT64_MAX - 1 - at);
   RC_ASSERT(asx::what_is_left(granted, instant{at}, left, instant{now}) ==

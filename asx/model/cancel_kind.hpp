@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "asx/base/assert.hpp"
 #include "asx/model/budget.hpp"
 
 namespace asx {
@@ -55,7 +56,9 @@ inline constexpr auto cancel_kind_table = std::to_array<cancel_kind_info>({
 });
 
 [[nodiscard]] constexpr const cancel_kind_info& info(cancel_kind kind) noexcept {
-  return cancel_kind_table[static_cast<std::size_t>(kind)];
+  const auto ordinal = static_cast<std::size_t>(kind);
+  ASX_ASSERT(ordinal < cancel_kind_table.size(), "a number that is no cancel kind was cast to one");
+  return cancel_kind_table[ordinal];
 }
 [[nodiscard]] constexpr std::string_view name(cancel_kind kind) noexcept {
   return info(kind).name;
@@ -68,7 +71,7 @@ inline constexpr auto cancel_kind_table = std::to_array<cancel_kind_info>({
 /// budgets combine by meet: the smaller quota and the higher priority, so that strengthening never widens.
 [[nodiscard]] constexpr budget cleanup_budget(cancel_kind kind) noexcept {
   budget b = budget::infinite();
-  b.polls = info(kind).cleanup_quota;
+  b.poll_quota = info(kind).cleanup_quota;
   b.priority = info(kind).cleanup_priority;
   return b;
 }

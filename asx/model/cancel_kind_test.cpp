@@ -44,7 +44,7 @@ static_assert(asx::cancel_kind_table.size() == 11);
 static_assert(static_cast<int>(cancel_kind::user) == 0 && static_cast<int>(cancel_kind::shutdown) == 10);
 static_assert(sizeof(cancel_kind) == 1);
 static_assert(asx::severity(cancel_kind::shutdown) == 5);
-static_assert(asx::cleanup_budget(cancel_kind::shutdown).polls == 50);
+static_assert(asx::cleanup_budget(cancel_kind::shutdown).poll_quota == 50);
 
 TEST(cancel_kind_laws, the_table_is_the_catalogues_in_its_order) {
   ASSERT_EQ(asx::cancel_kind_table.size(), expectations.size());
@@ -82,8 +82,8 @@ TEST(cancel_kind_laws, a_cleanup_is_bounded_in_polls_and_urgency_and_in_nothing_
     SCOPED_TRACE(std::string(want.name));
     const asx::budget cleanup = asx::cleanup_budget(want.kind);
     EXPECT_TRUE(cleanup.deadline.is_none());
-    EXPECT_EQ(cleanup.polls, want.quota);
-    EXPECT_EQ(cleanup.cost, asx::unlimited);
+    EXPECT_EQ(cleanup.poll_quota, want.quota);
+    EXPECT_EQ(cleanup.cost_quota, asx::unlimited);
     EXPECT_EQ(cleanup.priority, want.priority);
   }
 }
@@ -92,7 +92,8 @@ TEST(cancel_kind_laws, a_more_severe_kind_never_gets_more_polls_or_less_urgency)
   for (const expected_kind& a : expectations) {
     for (const expected_kind& b : expectations) {
       if (asx::severity(a.kind) > asx::severity(b.kind)) {
-        EXPECT_LE(asx::cleanup_budget(a.kind).polls, asx::cleanup_budget(b.kind).polls) << a.name << ' ' << b.name;
+        EXPECT_LE(asx::cleanup_budget(a.kind).poll_quota, asx::cleanup_budget(b.kind).poll_quota)
+            << a.name << ' ' << b.name;
         EXPECT_GE(asx::cleanup_budget(a.kind).priority, asx::cleanup_budget(b.kind).priority)
             << a.name << ' ' << b.name;
       }
@@ -104,11 +105,11 @@ TEST(cancel_kind_laws, strengthening_under_way_keeps_the_smaller_of_what_remains
   asx::budget cleanup = asx::cleanup_budget(cancel_kind::parent_cancelled);
   for (int i = 0; i < 50; ++i) ASSERT_EQ(cleanup.consume_poll(), asx::status::ok);
   const asx::budget late = asx::meet(cleanup, asx::cleanup_budget(cancel_kind::shutdown));
-  EXPECT_EQ(late.polls, 50U);
+  EXPECT_EQ(late.poll_quota, 50U);
   EXPECT_EQ(late.priority, 255);
 
   for (int i = 50; i < 180; ++i) ASSERT_EQ(cleanup.consume_poll(), asx::status::ok);
-  EXPECT_EQ(asx::meet(cleanup, asx::cleanup_budget(cancel_kind::shutdown)).polls, 20U);
+  EXPECT_EQ(asx::meet(cleanup, asx::cleanup_budget(cancel_kind::shutdown)).poll_quota, 20U);
 }
 
 }  // namespace

@@ -16,8 +16,9 @@
 // far end for one head leaves it in place for the others.
 //
 // Cancel points: none. Threads: plain values.
-// Lifetime: a reason may be copied freely; its message and causes belong to the cause store that made it
-//           and are found through generation-checked references, so one that is gone simply ends the chain.
+// Lifetime: causes are found through generation-checked references, so one that is gone simply ends the chain. The
+//           message is a plain view: of the caller's text in a reason that was just made, of the store's copy in
+//           one that is kept. Who holds on to a copy of a kept reason retains its reference for as long.
 #pragma once
 
 #include <compare>
@@ -89,7 +90,7 @@ constexpr int compare_bytes(std::string_view a, std::string_view b) noexcept {
   return b.origin_task <=> a.origin_task;
 }
 
-/// The stronger of the two, taken whole; the incumbent when neither is stronger.
+/// The stronger of the two, taken whole; the incumbent when neither is stronger. Refers to one of its arguments.
 [[nodiscard]] constexpr const cancel_reason& strengthen(const cancel_reason& incumbent,
                                                         const cancel_reason& other) noexcept {
   return compare_strength(other, incumbent) > 0 ? other : incumbent;

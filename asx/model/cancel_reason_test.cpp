@@ -384,7 +384,7 @@ TEST(reason_chain, a_hop_tells_of_the_parent_unless_the_cause_is_more_severe_tha
     SCOPED_TRACE(std::string(asx::name(kind)));
     EXPECT_EQ(head.kind, kind == cancel_kind::shutdown ? cancel_kind::shutdown : cancel_kind::parent_cancelled);
     EXPECT_GE(head.severity(), severities[k]) << "a hop never weakens";
-    EXPECT_EQ(asx::cleanup_budget(head.kind).polls, kind == cancel_kind::shutdown ? 50U : 200U);
+    EXPECT_EQ(asx::cleanup_budget(head.kind).poll_quota, kind == cancel_kind::shutdown ? 50U : 200U);
     EXPECT_EQ(head.origin_region, region_id(77));
     EXPECT_TRUE(head.origin_task.absent());
     EXPECT_EQ(head.timestamp, instant{100});
@@ -489,6 +489,19 @@ void walk() {
   }
   for (const kept_chain& k : kept) store->release(k.ref);
   RC_ASSERT(store->live() == 0U);
+}
+
+// The strongest reason there can be ties with itself only. The weakest is the mildest kind at no moment at all: it gives
+// way to every reason that was made at one.
+RC_GTEST_PROP(reason_strength, the_strongest_reason_absorbs_and_the_weakest_gives_way, ()) {
+  const cancel_reason strongest = make(cancel_kind::shutdown, 0);
+  const cancel_reason weakest = make(cancel_kind::user, UINT64_MAX);
+  const any_reason any;
+  RC_ASSERT(naive_strength(strengthen(strongest, any.value), strongest) == 0);
+  RC_ASSERT(naive_strength(strengthen(any.value, strongest), strongest) == 0);
+  RC_PRE(any.value.timestamp.ns != UINT64_MAX);
+  RC_ASSERT(&strengthen(weakest, any.value) == &any.value);
+  RC_ASSERT(&strengthen(any.value, weakest) == &any.value);
 }
 
 RC_GTEST_PROP(reason_chain, a_shared_chain_looks_like_one_that_was_copied_and_cut, ()) {

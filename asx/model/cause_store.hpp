@@ -2,6 +2,7 @@
 //
 // 1  keep copies the reason and its message; the copy stays until the last release, whatever the caller does.
 // 2  A reference from before a slot's last release finds nothing (generation-checked), so it only ends a chain.
+//    MessageBytes is a limit of its own, beside R-44's; 4,008 keeps every message whole that R-44 keeps whole.
 // 3  When no slot is free keep is refused and nothing has changed.
 // 4  The lowest free slot is taken first, so that references repeat on replay (U-19).
 // 5  A kept reason holds on to its own cause: releasing the newest level releases the chain, level by level. Levels

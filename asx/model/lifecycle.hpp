@@ -142,6 +142,7 @@ static_assert(obligation_lifecycle.legal_pair_count() == 3 && obligation_lifecyc
 static_assert(obligation_lifecycle.is_terminal(obligation_state::committed) &&
               obligation_lifecycle.is_terminal(obligation_state::aborted) &&
               obligation_lifecycle.is_terminal(obligation_state::leaked));
+static_assert(!obligation_lifecycle.is_terminal(obligation_state::reserved));  // A promise can always be settled.
 static_assert(obligation_lifecycle.never_goes_back());
 
 // ---- cancel phase ------------------------------------------------------------------------------------------
@@ -213,7 +214,7 @@ inline constexpr auto channel_lifecycle = [] {
       {refused, refused, refused, refused});
 }();
 
-static_assert(channel_lifecycle.legal_pair_count() == 4);
+static_assert(channel_lifecycle.legal_pair_count() == 4 && channel_lifecycle.forbidden_pair_count() == 12);
 static_assert(channel_lifecycle.is_terminal(channel_state::fully_closed));
 static_assert(channel_lifecycle.every_state_reaches(channel_state::fully_closed));
 static_assert(channel_lifecycle.never_goes_back());

@@ -379,7 +379,7 @@ TEST(cancel_phase_lifecycle_laws, each_trigger_leads_where_the_catalogue_says_an
       {{0, 1, 2, 3, -1, -1}},
       {{1, -1, -1, 3, 2, -1}},
       {{2, -1, -1, -1, -1, 3}},
-      {{3, -1, -1, -1, -1, -1}},  // 001 s6.2: a same-phase move is a strengthening; here it changes nothing.
+      {{3, -1, -1, -1, -1, -1}},  // a same-phase move is a strengthening; here it changes nothing.
   }};
   expect_triggers<cancel_phase, cancel_phase_trigger>(
       asx::cancel_phase_lifecycle,

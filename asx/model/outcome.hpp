@@ -53,7 +53,8 @@ struct cancellation {
   friend constexpr bool operator==(const cancellation&, const cancellation&) noexcept = default;
 };
 
-/// Text and site are for people: they enter no digest and no state hash.
+/// Text and site are for people: they enter no digest and no state hash. Both are views; whoever makes the
+/// note keeps the text for as long as outcomes may be read, as the runtime does for exceptions.
 struct panic_note {
   std::string_view text{};
   std::string_view file{};

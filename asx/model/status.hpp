@@ -1,4 +1,4 @@
-// asx/model/status.hpp - the result of a call: done, or refused with the reason and nothing changed.
+// asx/model/status.hpp - the result of a call: done, or refused, with the reason and what to do about it.
 //
 // the 28 codes of the specification are numbered 0 to 27 in catalogue order, once and for ever.
 // R-141        asx's own codes start at 100.
@@ -101,13 +101,15 @@ inline constexpr auto status_table = std::to_array<status_info>({
     {status::witness_task_mismatch, "witness_task_mismatch", "ASX_E_WITNESS_TASK_MISMATCH", "witness",
      "The two witnesses are of different tasks; compare witnesses of one task only."},
     {status::witness_region_mismatch, "witness_region_mismatch", "ASX_E_WITNESS_REGION_MISMATCH", "witness",
-     "The two witnesses name different regions; a task never changes its region."},
+     "The two witnesses name different regions, and a task never changes its region; take both from one task's "
+     "record."},
     {status::witness_epoch_mismatch, "witness_epoch_mismatch", "ASX_E_WITNESS_EPOCH_MISMATCH", "witness",
-     "The two witnesses are of different cancel epochs; the epoch is fixed by the first request."},
+     "The two witnesses are of different cancel epochs; compare with the witness of the first request, which fixed "
+     "it."},
     {status::witness_phase_regression, "witness_phase_regression", "ASX_E_WITNESS_PHASE_REGRESSION", "witness",
-     "The later witness has an earlier phase; cancellation only moves forward."},
+     "The later witness has an earlier phase, and cancellation only moves forward; give the older witness first."},
     {status::witness_reason_weakened, "witness_reason_weakened", "ASX_E_WITNESS_REASON_WEAKENED", "witness",
-     "The later witness has a milder reason; a reason can only be strengthened."},
+     "The later witness has a milder reason; join reasons with strengthen, which never weakens one."},
     {status::disconnected, "disconnected", "ASX_E_DISCONNECTED", "channel",
      "The other side of the channel is gone; nothing more can pass, and an unsent value is still yours."},
     {status::cancelled, "cancelled", "ASX_E_CANCELLED", "channel",
@@ -130,9 +132,11 @@ inline constexpr auto status_table = std::to_array<status_info>({
     {status::step_limit, "step_limit", "ASX_E_STEP_LIMIT", "call",
      "The run made as many steps as it was allowed and work is left; call it again, or raise max_steps."},
     {status::io, "io", "ASX_E_IO", "file",
-     "The operating system refused a read or a write; the detail holds its error number."},
+     "The operating system refused a read or a write; the detail holds its error number, which says what to free or "
+     "allow."},
     {status::corrupt, "corrupt", "ASX_E_CORRUPT", "file",
-     "The data does not match its checksum or its format; what came before it is intact."},
+     "The data does not match its checksum or its format; keep what came before it, which is intact, and discard the "
+     "rest."},
     {status::version, "version", "ASX_E_VERSION", "file",
      "The data was written by another version of the format; use the release of asx that wrote it."},
 });

@@ -128,7 +128,11 @@ class transition_table {
   static constexpr std::uint8_t no_row = 255;
   static_assert(Rows < no_row);
 
-  static constexpr std::size_t at(State s) noexcept { return static_cast<std::size_t>(s); }
+  static constexpr std::size_t at(State s) noexcept {
+    const auto ordinal = static_cast<std::size_t>(s);
+    ASX_ASSERT(ordinal < States, "a number that is no state was cast to one");
+    return ordinal;
+  }
   template <std::size_t Columns>
   static constexpr std::array<std::array<std::uint8_t, Columns>, States> blank() noexcept {
     std::array<std::array<std::uint8_t, Columns>, States> out{};

@@ -55,7 +55,7 @@ constexpr cancel_witness broken(cancel_witness w, unsigned rules) {
 static_assert(validate(in_cleanup(), in_cleanup()) == status::ok);
 static_assert(validate(in_cleanup(), broken(in_cleanup(), 8)) == status::witness_phase_regression);
 
-TEST(witness_laws, each_rule_broken_alone_answers_with_its_own_code) {  // 001 s6.6
+TEST(witness_laws, each_rule_broken_alone_answers_with_its_own_code) {
   for (unsigned rule = 0; rule < 5; ++rule) {
     EXPECT_EQ(validate(in_cleanup(), broken(in_cleanup(), 1U << rule)), rule_codes[rule]) << "rule " << rule + 1;
   }
@@ -103,7 +103,7 @@ TEST(witness_laws, a_phase_may_stay_or_skip_ahead_but_never_fall_back) {  // R-3
   }
 }
 
-TEST(witness_laws, a_reason_may_change_as_long_as_its_severity_does_not_fall) {  // 001 s6.3
+TEST(witness_laws, a_reason_may_change_as_long_as_its_severity_does_not_fall) {
   constexpr std::array<int, 11> severity{0, 1, 1, 2, 2, 3, 3, 3, 4, 4, 5};
   for (std::size_t from = 0; from < 11; ++from) {
     for (std::size_t to = 0; to < 11; ++to) {

@@ -22,6 +22,7 @@ clean_flags() {  # clean_flags BUILD_FOLDER
   fi
 }
 
+export CXX=${CXX:-g++-12}
 quietly cmake -S . -B "$work/asx" -G Ninja -DASX_BUILD_TESTS=OFF -DASX_BUILD_CLI=OFF -DCMAKE_BUILD_TYPE=Release
 quietly cmake --build "$work/asx"
 quietly cmake --install "$work/asx" --prefix "$prefix"
@@ -61,16 +62,19 @@ done
 
 PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name asx.pc)")
 export PKG_CONFIG_PATH
-# shellcheck disable=SC2046  # flags are words
-quietly g++-12 -std=c++20 tests/consumer/main.cpp -o "$work/pkg" $(pkg-config --cflags --libs asx) "-Wl,-rpath,$(pkg-config --variable=libdir asx)"
+# pkg-config escapes spaces for a shell, so a shell reads its answer.
+eval "pkg_flags=($(pkg-config --cflags --libs asx))"
+libdir=$(dirname "$(find "$prefix" -name libasx.so)")
+quietly "$CXX" -std=c++20 tests/consumer/main.cpp -o "$work/pkg" "${pkg_flags[@]}" "-Wl,-rpath,$libdir"
 runs "$work/pkg"
 [[ $(pkg-config --modversion asx) == 0.1.0 ]] || fail "pkg-config reports the wrong version"
-[[ $(pkg-config --cflags asx) =~ ^-I[^\ ]*/include\ ?$ ]] || fail "pkg-config leaks flags: $(pkg-config --cflags asx)"
+eval "pkg_flags=($(pkg-config --cflags asx))"
+[[ ${#pkg_flags[@]} == 1 && ${pkg_flags[0]} == -I* && -f ${pkg_flags[0]#-I}/asx/asx.hpp ]] || fail "pkg-config gives wrong flags: ${pkg_flags[*]}"
 echo "consumer: pkg-config: ok"
 
 # The package may be moved: nothing in it names where it was built or first installed.
 if grep -rIl "$root" "$prefix" >"$work/log"; then fail "installed files name the build folder: $(cat "$work/log")"; fi
-if strings -a "$(find "$prefix" -name libasx.so)" | grep -q "$root"; then fail "libasx.so names the source folder"; fi
+if grep -aq "$root" "$(find "$prefix" -name libasx.so)"; then fail "libasx.so names the source folder"; fi
 mv "$prefix" "$work/moved"
 quietly cmake -S tests/consumer/find_package -B "$work/moved_build" -G Ninja -DCMAKE_PREFIX_PATH="$work/moved"
 quietly cmake --build "$work/moved_build"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plants one broken rule at a time in a copy of the tree: each gate must fail and say what to do.
 
-    tests/gates/gates_test.py PATH_OF_SPEC_TABLES       from the repository root
+    tests/gates/gates_test.py PATH_OF_SPEC_TABLES COMPILER       from the repository root
 """
 
 import pathlib
@@ -12,7 +12,8 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path.cwd()
-SPEC_TABLES = pathlib.Path(sys.argv.pop(1)).resolve() if len(sys.argv) > 1 else None
+SPEC_TABLES = pathlib.Path(sys.argv.pop(1)).resolve()
+COMPILER = sys.argv.pop(1)
 
 
 class a_broken_rule(unittest.TestCase):
@@ -98,8 +99,25 @@ class a_broken_rule(unittest.TestCase):
 
     def test_a_header_that_does_not_compile_alone_is_refused(self):
         self.plant("asx/model/needy.hpp", "#pragma once\nnamespace asx { inline std::string forgot; }\n")
-        self.assert_refused(self.layers("--headers", "g++", "-std=c++20"), "asx/model/needy.hpp: does not compile alone",
+        self.assert_refused(self.layers("--headers", COMPILER, "-std=c++20"), "asx/model/needy.hpp: does not compile alone",
                             "include what it uses")
+
+    def test_a_compiler_that_is_not_there_is_told(self):
+        code, text = self.layers("--headers", "no-such-compiler")
+        self.assertEqual(code, 2, text)
+        self.assertIn("cannot run no-such-compiler", text)
+
+    def test_a_way_round_the_words_is_refused_too(self):
+        for line in ("auto t = time(nullptr);", "auto c = clock();", "void f() { sleep(1); }", "std::minstd_rand r;",
+                     "using namespace std; unordered_map<int, int> m;", "std::set<int*> s;", "std::map<void*, int> m;",
+                     "#include <random>", "#include <ctime>"):
+            self.plant("asx/kernel/probe.cpp", f"// banner\n{line}\n")
+            self.assert_refused(self.layers(), "asx/kernel/probe.cpp:2")
+
+    def test_an_include_that_does_not_start_at_the_root_is_refused(self):
+        for include in ("../model/status.hpp", "status.hpp", "tests/fuzz/input.hpp"):
+            self.plant("asx/base/probe.hpp", f'#pragma once\n#include "{include}"\n')
+            self.assert_refused(self.layers(), "asx/base/probe.hpp:2", "start at the include root")
 
     def test_a_stale_diagram_is_refused(self):
         page = self.tree / "docs/spec/lifecycles.md"

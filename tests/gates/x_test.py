@@ -48,8 +48,13 @@ class x_script(unittest.TestCase):
     def test_an_unknown_preset_gets_a_suggestion(self):
         self.assert_usage(["test", "--preset", "relase"], "unknown preset 'relase'", "Did you mean 'release'?")
 
+    def test_two_words_in_one_are_no_verb(self):
+        self.assert_usage(["demo test"], "unknown verb 'demo test'")
+
     def test_a_number_must_be_one(self):
-        self.assert_usage(["fuzz", "--seconds", "ten"], "--seconds wants a whole number, not 'ten'")
+        self.assert_usage(["fuzz", "--seconds", "ten"], "--seconds wants a whole number from 1 on, not 'ten'")
+        self.assert_usage(["fuzz", "--seconds", "0"], "whole number from 1 on")
+        self.assert_usage(["lab", "--from", "08"], "whole number from 1 on")
         self.assert_usage(["lab", "--seeds", "99999999999999999999"], "whole number")
 
     def test_without_root_and_sudo_it_prints_the_command_and_installs_nothing(self):
