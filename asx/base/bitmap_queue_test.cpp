@@ -289,9 +289,11 @@ TEST(bitmap_queue, pushing_an_element_twice_is_an_assertion) {
 TEST(bitmap_queue, removing_what_is_not_queued_is_an_assertion) {
   world w(2);
   w.push(0, 5);
-  EXPECT_DEATH(w.q.remove(w[1], 5), "only an element that is in a list can leave one");
+  w.push(1, 5);
   ASSERT_TRUE(w.pop());
   EXPECT_DEATH(w.q.remove(w[0], 5), "only an element that is in a list can leave one");
+  ASSERT_TRUE(w.pop());  // Now nobody has that priority, which is noticed first.
+  EXPECT_DEATH(w.q.remove(w[0], 5), "an element must be removed with the priority it was pushed with");
 }
 
 TEST(bitmap_queue, removing_with_a_priority_that_has_no_elements_is_an_assertion) {
@@ -308,6 +310,18 @@ TEST(bitmap_queue, check_finds_a_removal_with_the_priority_of_others) {
       {
         w.q.remove(w[0], 6);
         w.q.check();
+      },
+      "a bit is set exactly while its priority has elements");
+}
+
+TEST(bitmap_queue, pop_finds_a_removal_with_the_priority_of_others_too) {
+  world w(2);
+  w.push(0, 6);
+  w.push(1, 5);
+  EXPECT_DEATH(
+      {
+        w.q.remove(w[0], 5);  // The bit of priority 6 stays, with nobody behind it.
+        w.q.pop();
       },
       "a bit is set exactly while its priority has elements");
 }

@@ -491,8 +491,8 @@ void walk() {
   RC_ASSERT(store->live() == 0U);
 }
 
-// The strongest reason there can be ties with itself only. The weakest is the mildest kind at no moment at all: it gives
-// way to every reason that was made at one.
+// The strongest reason there can be ties with itself only. The weakest is the mildest kind at no moment at all: it
+// gives way to every reason that was made at one.
 RC_GTEST_PROP(reason_strength, the_strongest_reason_absorbs_and_the_weakest_gives_way, ()) {
   const cancel_reason strongest = make(cancel_kind::shutdown, 0);
   const cancel_reason weakest = make(cancel_kind::user, UINT64_MAX);
