@@ -32,8 +32,8 @@ class asx_command(unittest.TestCase):
     def test_the_demo_has_a_digest_that_is_the_same_everywhere(self):
         code, out, _ = asx("demo")
         self.assertEqual(code, 0)
-        self.assertIn("digest 26fc4d51475a1033e5b5c462a6c8a55d", out)
-        self.assertEqual(json.loads(asx("demo", "--json")[1])["digest"], "26fc4d51475a1033e5b5c462a6c8a55d")
+        self.assertIn("digest aa27cac07e75689d0ce4427d0d44a521", out)
+        self.assertEqual(json.loads(asx("demo", "--json")[1])["digest"], "aa27cac07e75689d0ce4427d0d44a521")
 
     def test_every_status_explains_itself(self):
         rows = json.loads(asx("--json", "status")[1])
