@@ -53,7 +53,7 @@ void print_json(const compare_words& w, const comparison& result) {
     out["before"] = nlohmann::ordered_json::array();
     for (const event& e : result.before) out["before"].push_back(to_json(e));
   }
-  fmt::print("{}\n", out.dump());
+  put_json(out);
 }
 
 void compare_files(const compare_words& w, session& s) {

@@ -99,14 +99,13 @@ void convert(const convert_words& w, session& s) {
                     out.events_read() == in.events_read() && out.end() == in.end();
   if (same) file.publish();
   if (s.json) {
-    fmt::print("{}\n", nlohmann::ordered_json{{"from", w.from},
-                                              {"to", w.to},
-                                              {"events", in.events_read()},
-                                              {"from_digest", in.digest()},
-                                              {"to_digest", out.digest()},
-                                              {"end", in.end() == file_end::cut ? "cut" : "marked"},
-                                              {"same", same}}
-                           .dump());
+    put_json({{"from", w.from},
+              {"to", w.to},
+              {"events", in.events_read()},
+              {"from_digest", in.digest()},
+              {"to_digest", out.digest()},
+              {"end", in.end() == file_end::cut ? "cut" : "marked"},
+              {"same", same}});
   } else {
     fmt::print("{}  {}\n{}  {}\n", in.digest(), w.from, out.digest(), w.to);
     if (same) fmt::print("{} events, nothing was lost\n", in.events_read());

@@ -33,7 +33,7 @@ void trace(const trace_words& w, const session& s) {
   out.finish();
   out.publish();
   if (s.json) {
-    fmt::print("{}\n", nlohmann::ordered_json{{"file", w.file}, {"out", w.out}, {"events", events.size()}}.dump());
+    put_json({{"file", w.file}, {"out", w.out}, {"events", events.size()}});
   } else {
     fmt::print("{}: {} events; open it at ui.perfetto.dev\n", w.out, events.size());
   }
@@ -45,7 +45,7 @@ void dot(const std::string& file, const std::string& at_word, const session& s) 
   const std::vector<event> events = read_until(in, at);
   std::string text;
   export_dot(string_writer(text), events, at);
-  fmt::print("{}", s.json ? nlohmann::ordered_json{{"file", file}, {"dot", text}}.dump() + "\n" : text);
+  s.json ? put_json({{"file", file}, {"dot", text}}) : fmt::print("{}", text);
 }
 
 }  // namespace

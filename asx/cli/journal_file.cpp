@@ -215,6 +215,10 @@ void output_file::publish() {
 
 // ---- words ---------------------------------------------------------------------------------------------------------
 
+void put_json(const nlohmann::ordered_json& value) {
+  fmt::print("{}\n", value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
 nlohmann::ordered_json json_number(std::uint64_t value) {
   constexpr std::uint64_t exact_in_double = (std::uint64_t{1} << 53) - 1;
   if (value > exact_in_double) return std::to_string(value);

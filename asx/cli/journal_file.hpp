@@ -103,6 +103,8 @@ class output_file {
   int error_ = 0;
 };
 
+/// One JSON value on standard output. Names in journals and of files may be any bytes: what is no UTF-8 is replaced.
+void put_json(const nlohmann::ordered_json& value);
 /// A number as codec_json.hpp writes it: as a string when a reader of JSON would round it.
 [[nodiscard]] nlohmann::ordered_json json_number(std::uint64_t value);
 [[nodiscard]] nlohmann::ordered_json to_json(const event& e);

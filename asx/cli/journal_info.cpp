@@ -45,7 +45,7 @@ void print_json(const journal_input& in, const summary& sum) {
     out["place"] = fmt::format("{} {}", in.fault().place_is_line ? "line" : "byte", in.fault().place);
     out["fault"] = in.fault().sentence;
   }
-  fmt::print("{}\n", out.dump());
+  put_json(out);
 }
 
 void print_text(const journal_input& in, const summary& sum) {

@@ -139,7 +139,7 @@ void why(const why_words& w, session& s) {
     json out{{"question", w.question}, {"task", json_number(task)}};
     out.update(found.fields);
     out["text"] = found.text;
-    fmt::print("{}\n", out.dump());
+    put_json(out);
   } else {
     fmt::print("{}", found.text);
   }

@@ -375,6 +375,14 @@ class asx_journal(unittest.TestCase):
         self.refuses(["why", self.bin, "late", "1", "--at", "999999"], f"ends with event {self.semantic}")
         self.refuses(["why", self.bin, "late", "1", "--at", "0"], "begins with event 1")
 
+    def test_names_that_are_no_text_do_not_break_the_answer(self):
+        at = next(i for i, line in enumerate(self.lines) if '"kind":"text"' in line)
+        named = json.loads(self.lines[at])
+        named["a"], named["b"] = str(0xfffefdfcfbfaf9f8), 0
+        lines = self.lines[:at] + [json.dumps(named)] + self.lines[at + 1:-1]
+        file = self.made("bytes.jsonl", "\n".join(lines) + "\n")
+        self.assertTrue(json.loads(self.journal("why", file, "late", str(named["subject"]), "--json"))["known"])
+
     # ---- trace and dot
 
     def test_trace_and_dot(self):
