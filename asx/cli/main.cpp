@@ -16,23 +16,49 @@
 
 namespace {
 
-// CLI11 says only that a word was not expected; the nearest verb or option is what helps.
+// CLI11 says only that a word was not expected; the nearest verb or option is what helps. Words that are neither are
+// values, such as names of files, and nothing is guessed about them.
 std::string explain(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& words) {
-  std::vector<std::string> known;
-  for (const CLI::App* verb : app.get_subcommands({})) known.push_back(verb->get_name());
-  for (const CLI::App* scope : {&app, app.get_subcommands().empty() ? &app : app.get_subcommands().front()}) {
-    for (const CLI::Option* option : scope->get_options()) {
-      for (const std::string& long_name : option->get_lnames()) known.push_back("--" + long_name);
+  const std::string message = error.what();
+  std::string path = app.get_name(), unknown_option;
+  std::vector<std::string> options;
+  const auto gather = [&options](const CLI::App& scope) {
+    for (const CLI::Option* option : scope.get_options()) {
+      for (const std::string& long_name : option->get_lnames()) options.push_back("--" + long_name);
+    }
+  };
+  const auto hint = [](const std::string& word, const std::vector<std::string>& known) {
+    return asx::cli::suggestion(word, std::vector<std::string_view>(known.begin(), known.end()));
+  };
+  const CLI::App* scope = &app;
+  gather(*scope);
+  for (const std::string& word : words) {
+    const auto verbs = scope->get_subcommands([](const CLI::App*) { return true; });
+    if (word.starts_with("-")) {
+      const std::string name = word.substr(0, word.find('='));
+      if (unknown_option.empty() && std::find(options.begin(), options.end(), name) == options.end()) {
+        unknown_option = name;
+      }
+    } else if (!verbs.empty()) {
+      std::vector<std::string> names;
+      for (const CLI::App* verb : verbs) names.push_back(verb->get_name());
+      const auto found = std::find(names.begin(), names.end(), word);
+      if (found == names.end()) {
+        const std::string near = hint(word, names);
+        return fmt::format("'{}' is no verb of {}.{} `{} --help` lists them.", word, path, near, path);
+      }
+      scope = verbs[static_cast<std::size_t>(found - names.begin())];
+      path += " " + word;
+      gather(*scope);
     }
   }
-  const std::vector<std::string_view> candidates(known.begin(), known.end());
-  std::string message = error.what();
-  for (const std::string& word : words) {
-    if (std::find(known.begin(), known.end(), word) != known.end()) continue;
-    const std::string hint = asx::cli::suggestion(word, candidates);
-    if (!hint.empty()) return message + "." + hint;
+  // An option may stand before the verb that knows it.
+  if (!unknown_option.empty() && std::find(options.begin(), options.end(), unknown_option) == options.end()) {
+    const std::string near = hint(unknown_option, options);
+    if (!near.empty()) return message + "." + near;
   }
-  return message + ". `asx --help` lists the verbs.";
+  const bool lacks_verb = !scope->get_subcommands([](const CLI::App*) { return true; }).empty();
+  return fmt::format("{}. `{} --help` {}", message, path, lacks_verb ? "lists the verbs." : "tells what it takes.");
 }
 
 }  // namespace
@@ -54,6 +80,7 @@ int main(int argc, char** argv) {
   asx::cli::add_join(app, session);
   asx::cli::add_meet(app, session);
   asx::cli::add_strengthen(app, session);
+  asx::cli::add_journal(app, session);
 
   try {
     app.parse(argc, argv);

@@ -23,5 +23,6 @@ void add_lifecycle(CLI::App& app, session& s);
 void add_join(CLI::App& app, session& s);
 void add_meet(CLI::App& app, session& s);
 void add_strengthen(CLI::App& app, session& s);
+void add_journal(CLI::App& app, session& s);
 
 }  // namespace asx::cli

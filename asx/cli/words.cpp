@@ -25,15 +25,6 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-std::uint64_t parse_number(std::string_view word, std::string_view what) {
-  std::uint64_t value = 0;
-  const auto [end, failure] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (failure != std::errc{} || end != word.data() + word.size()) {
-    throw bad_word(fmt::format("'{}' is no {}: a whole number from 0 to 2^64-1 is wanted", word, what));
-  }
-  return value;
-}
-
 constexpr std::array<std::pair<std::string_view, std::uint64_t>, 7> units{{{"ns", 1},
                                                                            {"us", 1'000},
                                                                            {"ms", 1'000'000},
@@ -76,6 +67,15 @@ std::string nearest(std::string_view word, std::span<const std::string_view> can
 std::string suggestion(std::string_view word, std::span<const std::string_view> candidates) {
   const std::string near = nearest(word, candidates);
   return near.empty() ? std::string() : fmt::format(" Did you mean '{}'?", near);
+}
+
+std::uint64_t parse_number(std::string_view word, std::string_view what) {
+  std::uint64_t value = 0;
+  const auto [end, failure] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (failure != std::errc{} || end != word.data() + word.size()) {
+    throw bad_word(fmt::format("'{}' is no {}: a whole number from 0 to 2^64-1 is wanted", word, what));
+  }
+  return value;
 }
 
 duration parse_duration(std::string_view word) {

@@ -32,6 +32,8 @@ class bad_word : public std::runtime_error {
 /// " Did you mean 'x'?", or nothing.
 [[nodiscard]] std::string suggestion(std::string_view word, std::span<const std::string_view> candidates);
 
+/// `what` names the thing wanted: "'x' is no cost: a whole number ...".
+[[nodiscard]] std::uint64_t parse_number(std::string_view word, std::string_view what);
 [[nodiscard]] duration parse_duration(std::string_view word);
 [[nodiscard]] budget parse_budget(std::string_view word);
 [[nodiscard]] cancel_reason parse_reason(std::string_view word);
