@@ -1,5 +1,8 @@
 // asx/base/bitmap256.hpp - 256 bits, and the highest, lowest or next one that is set.
 //
+// 1  highest, lowest and next answer with the index of a set bit, or none.
+// 2  next(from) is the lowest set bit that is not below `from`.
+//
 // Both the priority lanes (256 priorities) and the timer wheel (256 slots a level) ask these questions on
 // every dispatch, so each answer looks at no more than four words.
 //
@@ -9,6 +12,8 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+
+#include "asx/base/assert.hpp"
 
 namespace asx {
 
@@ -37,6 +42,7 @@ class bitmap256 {
   /// The lowest set bit that is at least `from`; `from` may be 256, which finds nothing.
   [[nodiscard]] constexpr int next(int from) const noexcept {
     if (from >= 256) return none;
+    ASX_ASSERT(from >= 0, "none is no place to look from");
     unsigned w = static_cast<unsigned>(from) >> 6;
     std::uint64_t word = words_[w] & (~std::uint64_t{0} << (static_cast<unsigned>(from) & 63U));
     while (word == 0) {
