@@ -256,7 +256,11 @@ comparison compare(bin_reader& reference, bin_reader& run, compare_scope scope) 
     const auto [i, j] = *std::prev(first_different);
     from_x = i + 1;
     from_y = j + 1;
-    skipped = x.last_seq[i] - reference.header().seq_before;
+    if (scope == compare_scope::semantic) {
+      skipped = x.last_seq[i] - reference.header().seq_before;
+    } else {
+      for (std::size_t b = 0; b <= i; ++b) skipped += x.blocks[b].events;  // Diagnostics have no numbers to count by.
+    }
   }
   if (from_x == x.blocks.size() && from_y == y.blocks.size()) {
     result.compared = skipped;

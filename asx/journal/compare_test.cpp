@@ -169,6 +169,9 @@ TEST(compare, files_with_and_without_diagnostics_match_and_everything_tells_them
   EXPECT_TRUE(compare(x.reader, y.reader).match());
   EXPECT_EQ(compare(x.reader, y.reader).blocks_decoded, 0U);
   EXPECT_FALSE(compare(x.reader, y.reader, compare_scope::everything).match());
+  memory_file again(noisy);
+  EXPECT_EQ(compare(x.reader, again.reader, compare_scope::everything).compared, noisy.size())
+      << "diagnostics count, too";
 }
 
 TEST(compare, a_damaged_file_leaves_the_question_open_and_says_so) {
@@ -252,6 +255,25 @@ TEST(describe, names_come_from_the_journal_itself_and_cannot_break_a_terminal) {
   const name_book names(all.events);
   EXPECT_EQ(names.find(field_type::task, 3), "reader of the ?long? way?[31m");
   EXPECT_EQ(describe(all.events.back(), &names), "task 3 'reader of the ?long? way?[31m' starts to run");
+}
+
+// Goal:   what is shown is valid UTF-8, whatever bytes a name has: JSON and traces must stay readable.
+// Method: a character cut by the 16 bytes of an event, Latin-1, an overlong form, a surrogate, a lone continuation.
+TEST(describe, names_in_any_bytes_are_shown_as_valid_characters) {
+  const auto shown = [](std::string_view text) {
+    testing::collector all;
+    journal j;
+    testing::open_or_abort(j, {.capacity = 4}, all.sink());
+    j.append_text(text_code::name, type_tag::task, 3, text);
+    j.settle();
+    return std::string(name_book(all.events).find(field_type::task, 3));
+  };
+  EXPECT_EQ(shown("fifteen bytes..\xc3\xa9!"), "fifteen bytes..\xc3\xa9!");
+  EXPECT_EQ(shown("caf\xe9 1"), "caf? 1");
+  EXPECT_EQ(shown("\xc0\xaf"), "??");
+  EXPECT_EQ(shown("\xed\xa0\x80"), "???");
+  EXPECT_EQ(shown("\xa9\xf0\x9f\x9a\x80\xf5"), "?\xf0\x9f\x9a\x80?");
+  EXPECT_EQ(shown("cut \xe2\x82"), "cut ??");
 }
 
 TEST(describe, every_kind_can_be_said_whatever_its_numbers) {

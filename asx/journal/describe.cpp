@@ -1,5 +1,6 @@
 #include "asx/journal/describe.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -105,6 +106,36 @@ void append_operand(std::string& out, const operand_info& info, bool high, std::
   }
 }
 
+// How many bytes the character at the front of `text` has; 0 when it is no valid UTF-8.
+std::size_t character_bytes(std::string_view text) noexcept {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  // Too long a form, a surrogate, or beyond the last character: the second byte tells.
+  const bool bad = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) > 0x9f) ||
+                   (first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) > 0x8f);
+  return bad ? 0 : length;
+}
+
+// Texts go into JSON, dot files and terminals: what could mean something there, and what is no UTF-8, becomes a
+// question mark.
+std::string harmless(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t bytes = character_bytes(text);
+    const char c = text.front();
+    const bool plain = bytes > 1 || (bytes == 1 && c >= 0x20 && c != '"' && c != '\\' && c != 0x7f);
+    out += plain ? text.substr(0, bytes) : std::string_view("?");
+    text.remove_prefix(std::max<std::size_t>(bytes, 1));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string_view name(lane_code code) noexcept {
@@ -124,24 +155,21 @@ name_book::name_book(std::span<const event> events) {
 void name_book::learn(const event& e) {
   if (e.kind != event_kind::text) return;
   const std::uint32_t about = high_half(e.object);
-  std::string& text =
-      texts_[{static_cast<text_code>(about & 0xff), static_cast<type_tag>((about >> 8) & 0xff), e.subject}];
-  if (low_half(e.object) == 0) text.clear();  // The first piece of a text starts it anew.
-  if (text.size() >= 256) return;
+  text& entry = texts_[{static_cast<text_code>(about & 0xff), static_cast<type_tag>((about >> 8) & 0xff), e.subject}];
+  if (low_half(e.object) == 0) entry.raw.clear();  // The first piece of a text starts it anew.
+  if (entry.raw.size() >= 256) return;
   for (const std::uint64_t half : {e.a, e.b}) {
     for (unsigned i = 0; i < 8; ++i) {
-      const auto c = static_cast<unsigned char>(half >> (8 * i));
-      if (c == 0) return;
-      // Texts go into JSON, dot files and terminals: what could mean something there becomes a question mark.
-      const bool plain = c >= 0x20 && c != '"' && c != '\\' && c != 0x7f;
-      text += plain ? static_cast<char>(c) : '?';
+      const auto c = static_cast<char>(half >> (8 * i));
+      if (c != 0) entry.raw += c;
     }
   }
+  entry.shown = harmless(entry.raw);
 }
 
 std::string_view name_book::find(field_type type, std::uint64_t id, text_code what) const {
   const auto found = texts_.find({what, tag_of(type), id});
-  return found == texts_.end() ? std::string_view() : std::string_view(found->second);
+  return found == texts_.end() ? std::string_view() : std::string_view(found->second.shown);
 }
 
 void append_time(std::string& out, std::uint64_t ns) {

@@ -27,7 +27,7 @@ class ASX_API name_book {
 
   /// Takes text events; others are ignored.
   void learn(const event& e);
-  /// Empty for a thing without a name, or whatever is asked for.
+  /// Empty for a thing without a name, or whatever is asked for. Always valid UTF-8 without quotes or controls.
   [[nodiscard]] std::string_view find(field_type type, std::uint64_t id, text_code what = text_code::name) const;
 
  private:
@@ -37,7 +37,11 @@ class ASX_API name_book {
     std::uint64_t id;
     friend auto operator<=>(const key&, const key&) = default;
   };
-  std::map<key, std::string> texts_;
+  struct text {
+    std::string raw;    // The bytes as they came; a character may still be half there.
+    std::string shown;  // The same as valid UTF-8 that means nothing to JSON, dot files or terminals.
+  };
+  std::map<key, text> texts_;
 };
 
 /// "region 3", "task 5 'reader'", "1.5 ms", "resource_exhausted"; a number without a name is shown as a number.
