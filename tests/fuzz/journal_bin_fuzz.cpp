@@ -3,7 +3,6 @@
 // The first byte chooses: 0 reads the bytes as they are; otherwise they are taken as the payload of a block with right
 // checksums, because no fuzzer guesses a hash and everything behind it would stay untouched.
 //
-// CMake, in tests/fuzz:  asx_fuzzer(journal_bin_fuzz)
 // By hand: clang++-19 -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -I. tests/fuzz/journal_bin_fuzz.cpp
 //          asx/journal/{codec_bin,codec_json,digest,file,port}.cpp asx/base/{assert,hash,memory}.cpp -o
 //          journal_bin_fuzz

@@ -3,7 +3,6 @@
 //
 // The first byte chooses: 0 reads the text as it is; otherwise a right header line is put before it.
 //
-// CMake, in tests/fuzz:  asx_fuzzer(journal_json_fuzz)
 // By hand: as journal_bin_fuzz.cpp.
 #include <cstddef>
 #include <cstdint>

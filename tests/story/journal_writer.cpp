@@ -6,13 +6,6 @@
 //
 // With KILL_AT the process kills itself, with SIGKILL, when it has written so many bytes: in the middle of a block,
 // of a header, wherever that falls. FILE may be - for standard output.
-//
-// CMake, in tests/story:
-//     asx_executable(journal_writer journal_writer.cpp)
-//     add_test(NAME journal_kill COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/journal_kill_test.py
-//              $<TARGET_FILE:journal_writer>)
-//     add_test(NAME journal_trace COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/journal_trace_test.py
-//              $<TARGET_FILE:journal_writer> ${PROJECT_SOURCE_DIR})
 #include <fcntl.h>
 #include <unistd.h>
 
