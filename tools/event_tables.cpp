@@ -3,9 +3,6 @@
 //     event_tables                  to standard output
 //     event_tables --out FILE       into FILE
 //     event_tables --check FILE     exit 1 with "stale: run ./x docs" when FILE is not what would be printed
-//
-// CMake, in tools:  asx_executable(event_tables event_tables.cpp)
-//                   add_test(NAME docs_events COMMAND event_tables --check ${PROJECT_SOURCE_DIR}/docs/spec/events.md)
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -22,9 +19,9 @@ using asx::field_type;
 
 std::string_view type_name(field_type type) {
   constexpr std::string_view names[] = {
-      "",       "number", "region", "task",     "obligation",  "channel",      "permit",  "waiter", "timer",
-      "worker", "time",   "status", "status",   "cancel kind", "cancel phase", "outcome", "lane",   "wait",
-      "wake",   "poll",   "limit",  "governor", "leave",       "hash",         "text",    "thing"};
+      "",       "number", "region", "task",   "obligation",  "channel",      "permit",  "waiter", "timer",
+      "worker", "time",   "status", "status", "cancel kind", "cancel phase", "outcome", "lane",   "place",
+      "wait",   "wake",   "poll",   "limit",  "governor",    "leave",        "hash",    "text",   "thing"};
   static_assert(std::size(names) == static_cast<std::size_t>(field_type::thing) + 1);
   return names[static_cast<std::size_t>(type)];
 }

@@ -205,6 +205,12 @@ void append_value(std::string& out, field_type type, std::uint64_t value, const 
     out += "no region";
     return;
   }
+  if (type == field_type::place) {
+    const auto place = static_cast<std::uint32_t>(value);
+    append_value(out, field_type::lane, static_cast<std::uint64_t>(place_lane(place)), names);
+    if (place_worker(place) != 0) out += " of worker " + std::to_string(place_worker(place));
+    return;
+  }
   if (type == field_type::error && value == 0) return;  // An outcome without an error says enough.
   if (type == field_type::wait && value == static_cast<std::uint64_t>(wait_code::timer)) return;  // "waits for timer 3"
   if (const std::string_view code = code_name(type, value); !code.empty()) {

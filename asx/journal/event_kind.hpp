@@ -89,6 +89,8 @@ enum class event_kind : std::uint16_t {
   deadline_passed = 411,
   budget_spent = 412,
   chain_truncated = 413,
+  deadline_indexed = 414,
+  deadline_dropped = 415,
 
   // ---- channels; 501 to 504 are the rows C1 to C4 of channel_lifecycle
   channel_created = 500,
@@ -127,6 +129,11 @@ enum class event_kind : std::uint16_t {
   streak_limited = 705,
   tie_broken = 706,
   worker_chosen = 707,
+  certificate_issued = 708,
+  certificate_reset = 709,
+  scheduler_configured = 710,
+  worker_idled = 711,
+  task_dequeued = 712,
 
   // ---- runtime and its limits
   runtime_started = 800,
@@ -183,8 +190,23 @@ inline constexpr std::uint16_t first_diagnostic_kind = 950;
 
 // ---- codes that operands hold; numbered once, like the kinds ------------------------------------------------------
 
-/// The queue that a task was taken from. fallback is step 5 of the worker, stall a round of R-132.
+/// The queue that a task was taken from, or enters (the first three). fallback is step 5 of the worker, stall a round
+/// of R-132.
 enum class lane_code : std::uint8_t { cancel, timed, ready, fallback, stall };
+
+/// The lane that a task enters, as an operand holds it: lane, priority and worker in 32 bits.
+[[nodiscard]] constexpr std::uint32_t place_code(lane_code lane, std::uint8_t priority, std::uint32_t worker) noexcept {
+  return static_cast<std::uint32_t>(lane) | static_cast<std::uint32_t>(priority) << 8 | (worker & 0xffffU) << 16;
+}
+[[nodiscard]] constexpr lane_code place_lane(std::uint32_t place) noexcept {
+  return static_cast<lane_code>(place & 0xffU);
+}
+[[nodiscard]] constexpr std::uint8_t place_priority(std::uint32_t place) noexcept {
+  return static_cast<std::uint8_t>(place >> 8);
+}
+[[nodiscard]] constexpr std::uint16_t place_worker(std::uint32_t place) noexcept {
+  return static_cast<std::uint16_t>(place >> 16);
+}
 
 /// What a task waits for. `object` of task_waits is then a channel, a timer, a task, a region or a private number.
 enum class wait_code : std::uint8_t { other, recv, reserve, timer, join, close, sync, foreign };

@@ -41,6 +41,7 @@ enum class field_type : std::uint8_t {
   cancel_phase,
   outcome,
   lane,
+  place,
   wait,
   wake,
   poll,
@@ -226,6 +227,10 @@ inline constexpr auto make_event_table = [] {
        "{s} has spent its {a} of {b}"},
       {chain_truncated, "chain_truncated", "kernel", f::task, f::region, {f::number, f::none, "levels kept"}, nothing,
        "the chain of causes of {s} is cut to {a} levels"},
+      {deadline_indexed, "deadline_indexed", "kernel", f::task, f::region, {f::time, f::none, "the deadline"}, nothing,
+       "{s} has until {a}"},
+      {deadline_dropped, "deadline_dropped", "kernel", f::task, f::region, {f::time, f::none, "the deadline"}, nothing,
+       "the deadline of {s} no longer counts (it was {a})"},
 
       // ---- channels
       {channel_created, "channel_created", "chan", f::channel, f::region, {f::number, f::none, "capacity"},
@@ -277,12 +282,12 @@ inline constexpr auto make_event_table = [] {
        {f::time, f::none, "boundary"}, "{a} timers are promoted to {b}"},
 
       // ---- scheduler
-      {task_woken, "task_woken", "sched", f::task, f::task, {f::lane, f::wake, "lane; why"},
+      {task_woken, "task_woken", "sched", f::task, f::task, {f::place, f::wake, "lane, priority, worker; why"},
        {f::number, f::none, "insertion_seq"}, "{s} woken by {o} ({A}) into {a}"},
       {task_dispatched, "task_dispatched", "sched", f::task, f::time, {f::number, f::lane, "priority; lane"},
        {f::number, f::none, "insertion_seq"}, "{s} dispatched from {A}, priority {a}"},
-      {task_requeued, "task_requeued", "sched", f::task, f::region, {f::lane, f::number, "lane; priority"},
-       {f::number, f::none, "insertion_seq"}, "{s} moved to {a}, priority {A}"},
+      {task_requeued, "task_requeued", "sched", f::task, f::region, {f::place, f::none, "lane, priority, worker"},
+       {f::number, f::none, "insertion_seq"}, "{s} moved to {a}"},
       {task_stolen, "task_stolen", "sched", f::task, f::worker,
        {f::number, f::number, "victims scanned; start of the scan"}, {f::number, f::none, "insertion_seq"},
        "{s} stolen from {o}"},
@@ -294,6 +299,16 @@ inline constexpr auto make_event_table = [] {
        "candidate {A} of {a} chosen"},
       {worker_chosen, "worker_chosen", "lab", f::worker, f::none, {f::number, f::none, "workers to choose from"},
        nothing, "{s} of {a} steps next"},
+      {certificate_issued, "certificate_issued", "sched", f::none, f::task, {f::hash, f::none, "witness hash"},
+       {f::number, f::none, "dispatches"}, "certificate of {b} dispatches: {a}"},
+      {certificate_reset, "certificate_reset", "sched", f::none, f::task, nothing, nothing,
+       "the certificate starts anew"},
+      {scheduler_configured, "scheduler_configured", "sched", f::none, f::none,
+       {f::number, f::number, "cancel_streak_limit; timed_streak_limit"},
+       {f::number, f::none, "ready_tiebreak: 0 fifo, 1 rng"}, "streak limits: cancel {a}, timed {A}"},
+      {worker_idled, "worker_idled", "sched", f::worker, f::none, nothing, nothing, "{s} has nothing to do"},
+      {task_dequeued, "task_dequeued", "sched", f::task, f::region, nothing, {f::number, f::none, "insertion_seq"},
+       "{s} leaves its lane without being dispatched"},
 
       // ---- runtime and its limits
       {runtime_started, "runtime_started", "runtime", f::region, f::none, {f::hash, f::none, "seed"},

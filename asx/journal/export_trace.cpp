@@ -106,10 +106,10 @@ class trace_maker {
     }
     switch (e.kind) {
       case task_woken:
-        set_lane(e.subject, low_half(e.a));
+        set_lane(e.subject, static_cast<std::uint32_t>(place_lane(low_half(e.a))));
         wake_arrow(e);
         break;
-      case task_requeued: set_lane(e.subject, low_half(e.a)); break;
+      case task_requeued: set_lane(e.subject, static_cast<std::uint32_t>(place_lane(low_half(e.a)))); break;
       case task_dispatched: set_lane(e.subject, no_lane); break;
       case cancel_requested:
       case cancel_strengthened: cancel_arrow(e); break;

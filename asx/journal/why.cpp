@@ -371,7 +371,7 @@ late_answer why_late(std::span<const event> events, std::uint64_t task) {
       if (wake == events.size() || dispatch != events.size())
         wake = i;  // A move to another lane is one wait with its wake.
       dispatch = events.size();
-      out.lane = static_cast<lane_code>(low_half(events[i].a));
+      out.lane = place_lane(low_half(events[i].a));
     } else if (events[i].kind == event_kind::task_dispatched) {
       dispatch = i;
     }
@@ -405,7 +405,7 @@ late_answer why_late(std::span<const event> events, std::uint64_t task) {
       if (const event* const began = find_event(events, b.seq)) b.took_ns = e.time_ns - began->time_ns;
     }
   }
-  out.text = who + " was woken into " + std::string(name(static_cast<lane_code>(low_half(woken.a)))) + at_event(woken) +
+  out.text = who + " was woken into " + std::string(name(place_lane(low_half(woken.a)))) + at_event(woken) +
              (out.dispatched ? " and dispatched from " + std::string(name(out.lane)) + at_event(last) + ", after "
                              : " and has not been dispatched for ");
   append_time(out.text, out.waited_ns);
