@@ -42,5 +42,11 @@
 // wheel: who is due
 #include "asx/wheel/timer_wheel.hpp"  // O(1) timers, exact deadlines, deterministic order
 
+// sched: who is next
+#include "asx/sched/certificate.hpp"  // how fair a run was
+#include "asx/sched/governor.hpp"     // which lane, given streaks and a suggestion
+#include "asx/sched/scheduler.hpp"    // three lanes a worker, stealing
+
 // runtime: ports and drives
-#include "asx/runtime/port_clock.hpp"  // virtual and steady time
+#include "asx/runtime/port_clock.hpp"   // virtual and steady time
+#include "asx/runtime/worker_step.hpp"  // what is due, then one dispatch

@@ -24,7 +24,7 @@ class bitmap_queue {
  public:
   using list = intrusive_list<T, Tag>;
 
-  [[nodiscard]] constexpr bool empty() const noexcept { return !occupied_.any(); }
+  [[nodiscard]] constexpr bool empty() const noexcept { return size_ == 0; }
   [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
 
   constexpr void push(T& element, std::uint8_t priority) noexcept {

@@ -1,0 +1,271 @@
+#include "asx/sched/scheduler.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace asx {
+
+using detail::priority_lane;
+
+// ---- construction -------------------------------------------------------------------------------------------------
+
+status scheduler::validate(const sched_config& config) noexcept {
+  const bool is_good = config.workers >= 1 && config.workers <= 65535 && config.cancel_streak_limit >= 1 &&
+                       config.cancel_streak_limit < (1U << 31) && config.max_places <= (1U << 28);
+  return is_good ? status::ok : status::invalid_argument;
+}
+
+scheduler::scheduler(const sched_config& config, memory_port memory) noexcept
+    : config_(config), memory_(memory), is_plain_(!config.has_threads && config.ready_tiebreak == tie_break::fifo) {
+  if (validate(config) != status::ok) return;
+  const std::size_t table = detail::pages_of_one_lane(config.max_places);
+  const std::size_t lanes_bytes = sizeof(worker_lanes) * config.workers;
+  const std::size_t pool_bytes = (sizeof(detail::timed_pages) + 63) / 64 * 64;
+  // On a machine of 32 bits the product can be more than there are addresses.
+  if (table != 0 && config.workers > SIZE_MAX / 2 / (table * sizeof(void*))) return;
+  block_bytes_ = lanes_bytes + pool_bytes + table * sizeof(detail::timed_page*) * config.workers;
+  block_ = memory.allocate(memory.context, block_bytes_, alignof(worker_lanes));
+  if (block_ == nullptr) return;
+
+  auto* const bytes = static_cast<std::byte*>(block_);
+  pages_ = new (bytes + lanes_bytes) detail::timed_pages(memory, config.has_threads);
+  auto** const tables = reinterpret_cast<detail::timed_page**>(bytes + lanes_bytes + pool_bytes);
+  workers_ = static_cast<worker_lanes*>(block_);
+  for (std::uint32_t i = 0; i < config.workers; ++i) {
+    new (workers_ + i)
+        worker_lanes(config.has_threads, config.seed, i, config.timed_streak_limit, tables + i * table, *pages_);
+  }
+  reset_certificate();
+}
+
+scheduler::~scheduler() {
+  if (block_ == nullptr) return;
+  for (std::uint32_t i = 0; i < config_.workers; ++i) workers_[i].~worker_lanes();
+  pages_->~timed_pages();
+  memory_.release(memory_.context, block_, block_bytes_, alignof(worker_lanes));
+}
+
+status scheduler::admit(std::uint32_t places) noexcept {
+  if (!ready() || places > config_.max_places) return status::resource_exhausted;
+  return pages_->grow_to(detail::pages_of_all_lanes(places, config_.workers)) ? status::ok : status::resource_exhausted;
+}
+
+// ---- into a lane and out of it --------------------------------------------------------------------------------------
+
+void scheduler::take_out(worker_lanes& w, place& p) noexcept {
+  switch (p.lane_) {
+    case lane::cancel: w.cancel.remove(p, p.priority_); return;
+    case lane::timed: w.timed.remove(p); return;
+    case lane::ready: w.ready.remove(p, p.priority_); return;
+  }
+}
+
+bool scheduler::remove(place& p) noexcept {
+  if (!p.is_queued()) return false;
+  worker_lanes& w = at(p.worker_);
+  const lock_guard guard(w.lock);
+  take_out(w, p);
+  return true;
+}
+
+bool scheduler::push_cancel(std::uint32_t worker, place& p, std::uint8_t priority) noexcept {
+  if (!p.is_queued() || p.lane_ != lane::cancel) {
+    remove(p);
+    return push(worker, p, lane::cancel, priority);
+  }
+  if (priority <= p.priority_) return false;
+  worker_lanes& w = at(p.worker_);
+  const lock_guard guard(w.lock);
+  take_out(w, p);
+  insert(w, p.worker_, p, lane::cancel, priority, instant::none());
+  return true;
+}
+
+// ---- the choice ---------------------------------------------------------------------------------------------------
+
+void scheduler::count(worker_lanes& w, dispatch_source from, std::uint32_t limit) const noexcept {
+  fairness_certificate& c = w.counted;
+  if (limit > c.max_effective_limit_observed) c.max_effective_limit_observed = limit;
+  w.is_idle = false;
+  switch (from) {
+    case dispatch_source::ready:
+      w.streaks.went_from_ready();
+      ++c.ready_dispatches;
+      return;
+    case dispatch_source::timed:
+      w.streaks.went_from_timed();
+      ++c.timed_dispatches;
+      return;
+    case dispatch_source::cancel: ++c.cancel_dispatches; break;
+    default: ++c.fallback_cancel_dispatches; break;
+  }
+  w.streaks.went_from_cancel();
+  if (w.streaks.cancel() > config_.cancel_streak_limit) ++c.base_limit_exceedances;
+  if (w.streaks.cancel() > limit) ++c.effective_limit_exceedances;
+}
+
+// The first of the highest priority, or the one that a draw picks among its equals.
+place* scheduler::take_ready(worker_lanes& w, dispatch& out) const noexcept {
+  if (config_.ready_tiebreak == tie_break::fifo) [[likely]]
+    return w.ready.pop();
+  const priority_lane::list& equals = w.ready.at(static_cast<std::uint8_t>(w.ready.top()));
+  std::uint32_t candidates = 0;
+  for (const place* p = equals.front(); p != nullptr; p = equals.after(*p)) ++candidates;
+  if (candidates == 1) return w.ready.pop();
+  out.candidates = candidates;
+  out.chosen = static_cast<std::uint32_t>(w.tie_stream.next_below(candidates));
+  place* p = equals.front();
+  for (std::uint32_t i = 0; i < out.chosen; ++i) p = equals.after(*p);
+  w.ready.remove(*p, p->priority_);
+  return p;
+}
+
+// What the governor and the streaks let go now; false leaves everything as it was.
+bool scheduler::take_own(worker_lanes& w, dispatch& out) noexcept {
+  const governor g = suggestion();
+  const std::uint32_t limit = asx::effective_limit(g, config_.cancel_streak_limit);
+  const lane_choice choice = choose_lane(g, w.streaks, limit, w.waiting());
+  if (!choice.found) return false;
+  out.from = static_cast<dispatch_source>(choice.from);
+  out.is_limited = choice.is_limited;
+  out.limited = choice.limited;
+  switch (choice.from) {
+    case lane::cancel: out.who = w.cancel.pop(); break;
+    case lane::timed: out.who = w.timed.pop(); break;
+    case lane::ready: out.who = take_ready(w, out); break;
+  }
+  count(w, out.from, limit);
+  return true;
+}
+
+dispatch scheduler::next_of_many(std::uint32_t worker) noexcept {
+  worker_lanes& w = at(worker);
+  dispatch out;
+  {
+    const lock_guard guard(w.lock);
+    if (take_own(w, out)) return out;
+  }
+  // Own lanes are empty, or only cancel waits and has had its streak: steal, then fall back, then idle.
+  place* const stolen = config_.workers == 1 ? nullptr : steal(w, worker, out);
+
+  const lock_guard guard(w.lock);
+  if (stolen != nullptr) {
+    out.who = stolen;
+    out.from = dispatch_source::ready;
+    out.is_limited = !w.cancel.empty();
+    count(w, out.from, effective_limit());
+  } else if (config_.has_threads && take_own(w, out)) {
+    // Another thread pushed something while the lock was free: that goes before the fallback.
+  } else if (!w.cancel.empty()) {
+    out.who = w.cancel.pop();
+    out.from = dispatch_source::fallback;
+    count(w, out.from, effective_limit());
+  } else {
+    out.went_idle = !w.is_idle;
+    w.is_idle = true;
+    w.streaks.reset();
+  }
+  return out;
+}
+
+place* scheduler::steal(worker_lanes& thief, std::uint32_t worker, dispatch& out) noexcept {
+  const std::uint32_t others = config_.workers - 1;
+  out.scan_start = static_cast<std::uint32_t>(thief.steal_stream.next_below(others));
+  for (std::uint32_t i = 0; i < others; ++i) {
+    const std::uint32_t index = (out.scan_start + i) % others;
+    const std::uint32_t victim = index < worker ? index : index + 1;
+    out.scanned = i + 1;
+    worker_lanes& v = workers_[victim];
+    const lock_guard guard(v.lock);
+    place* const last = v.ready.last_ranked();
+    if (last == nullptr) continue;
+    v.ready.remove(*last, last->priority_);
+    out.victim = victim;
+    return last;
+  }
+  return nullptr;
+}
+
+void scheduler::count_stall(std::uint32_t worker) noexcept {
+  worker_lanes& w = at(worker);
+  const lock_guard guard(w.lock);
+  ASX_ASSERT(w.is_idle && w.streaks.cancel() == 0, "a stall poll is for a worker that has nothing to dispatch (R-132)");
+  const std::uint32_t limit = effective_limit();
+  if (limit > w.counted.max_effective_limit_observed) w.counted.max_effective_limit_observed = limit;
+  ++w.counted.fallback_cancel_dispatches;
+}
+
+// ---- what can be read ---------------------------------------------------------------------------------------------
+
+fairness_certificate scheduler::certificate() const noexcept {
+  fairness_certificate sum;
+  for (std::uint32_t i = 0; ready() && i < config_.workers; ++i) {
+    const lock_guard guard(workers_[i].lock);
+    sum.add(workers_[i].counted);
+  }
+  return sum;
+}
+
+void scheduler::reset_certificate() noexcept {
+  for (std::uint32_t i = 0; ready() && i < config_.workers; ++i) {
+    const lock_guard guard(workers_[i].lock);
+    workers_[i].counted = {};
+    workers_[i].counted.max_effective_limit_observed = config_.cancel_streak_limit;
+  }
+}
+
+std::size_t scheduler::depth(std::uint32_t worker, lane of) const noexcept {
+  const worker_lanes& w = at(worker);
+  const lock_guard guard(w.lock);
+  switch (of) {
+    case lane::cancel: return w.cancel.size();
+    case lane::timed: return w.timed.size();
+    default: return w.ready.size();
+  }
+}
+
+bool scheduler::empty() const noexcept {
+  for (std::uint32_t i = 0; ready() && i < config_.workers; ++i) {
+    const lock_guard guard(workers_[i].lock);
+    const waiting_lanes has = workers_[i].waiting();
+    if (has.cancel || has.timed || has.ready) return false;
+  }
+  return true;
+}
+
+std::uint64_t scheduler::cancel_streak(std::uint32_t worker) const noexcept {
+  const worker_lanes& w = at(worker);
+  const lock_guard guard(w.lock);
+  return w.streaks.cancel();
+}
+
+std::uint64_t scheduler::timed_streak(std::uint32_t worker) const noexcept {
+  const worker_lanes& w = at(worker);
+  const lock_guard guard(w.lock);
+  return w.streaks.timed();
+}
+
+void scheduler::check() const noexcept {
+  for (std::uint32_t i = 0; ready() && i < config_.workers; ++i) {
+    const worker_lanes& w = workers_[i];
+    const lock_guard guard(w.lock);
+    w.timed.check();
+    for (const auto& [queue, name] : {std::pair{&w.cancel, lane::cancel}, std::pair{&w.ready, lane::ready}}) {
+      queue->check();
+      for (unsigned priority = 0; priority < 256; ++priority) {
+        const priority_lane::list& equals = queue->at(static_cast<std::uint8_t>(priority));
+        std::uint64_t before = 0;
+        for (const place* p = equals.front(); p != nullptr; p = equals.after(*p)) {
+          ASX_ASSERT(p->insertion_seq_ > before, "equal priorities stand in order of insertion (INV-SC-02)");
+          ASX_ASSERT(p->lane_ == name && p->worker_ == i && p->priority_ == priority,
+                     "a place knows where it is queued");
+          before = p->insertion_seq_;
+        }
+        ASX_ASSERT(before <= w.last_insertion, "insertion numbers are given out once (R-208)");
+      }
+    }
+  }
+}
+
+}  // namespace asx

@@ -1,0 +1,178 @@
+// asx/sched/scheduler.hpp - who is next, and a certificate that the choice was fair. It runs nothing itself.
+//
+//     push --> cancel   256 priorities, FIFO each    \                    +--> dispatch: who, from which lane
+//              timed    earliest deadline, FIFO       > governor, streaks |
+//              ready    256 priorities, FIFO each    /                    +--> else steal, fallback, nothing
+//
+//     one set of lanes for each worker; a thief takes another's last-ranked ready entry
+//
+// INV-SC-01  lanes go cancel, timed, ready, or as the governor suggests.
+// INV-SC-02  equal priorities go in order of insertion; INV-SC-03: so do equal deadlines.
+// INV-SC-04  a streak of cancel dispatches, and one of timed dispatches, is limited while others wait.
+// INV-SC-05  one seed gives one order of steal scans.
+// INV-SC-06  equal dispatch sequences give equal certificates.
+// a push never fails and never allocates: room is made by admit, when a task is; one that is queued
+//               already stays where it is.
+// R-208  insertion numbers are counted by each worker.
+//
+// Cost: push, remove and next are O(1) in the cancel and ready lanes, O(log n) in the timed lane; with tie_break::rng
+// next is O(entries of the highest priority). 8 KB a worker, 25 bytes for each place admitted.
+//
+// Cancel points: none: nothing waits here.
+// Threads: with has_threads every worker may call push, remove and next at once, each for any worker; no lock is held
+//          while another is taken. What happens to one place must be put in order by the caller. Without, one owner.
+// Lifetime: places outlive their membership; the scheduler dies with empty lanes.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "asx/base/config.hpp"
+#include "asx/base/memory.hpp"
+#include "asx/base/time.hpp"
+#include "asx/model/status.hpp"
+#include "asx/sched/certificate.hpp"
+#include "asx/sched/detail/worker_lanes.hpp"
+#include "asx/sched/governor.hpp"
+#include "asx/sched/place.hpp"
+
+namespace asx {
+
+/// Where a dispatch came from. Fallback is the cancel lane although its streak is full; a stall poll is R-132's.
+enum class dispatch_source : std::uint8_t { cancel, timed, ready, fallback, stall };
+
+enum class tie_break : std::uint8_t { fifo, rng };
+
+struct sched_config {
+  std::uint64_t seed = 0;
+  std::uint32_t workers = 1;               // 1 to 65535.
+  std::uint32_t max_places = 65536;        // Queued at once, all workers together.
+  std::uint32_t cancel_streak_limit = 16;  // 1 to 2^31 - 1.
+  std::uint32_t timed_streak_limit = 64;   // 0: off.
+  tie_break ready_tiebreak = tie_break::fifo;
+  bool has_threads = false;
+};
+
+/// One decision, and what was drawn for it.
+struct dispatch {
+  place* who = nullptr;  // Null: nothing to dispatch.
+  dispatch_source from = dispatch_source::ready;
+  std::uint32_t victim = no_worker;  // The worker it was stolen from.
+  std::uint32_t scan_start = 0;      // Of a steal scan: the index drawn,
+  std::uint32_t scanned = 0;         // and how many victims were looked at; 0 when there was no scan.
+  std::uint32_t candidates = 0;      // Of a tie-break: how many there were; 0 when nothing was drawn,
+  std::uint32_t chosen = 0;          // and which one it was.
+  bool is_limited = false;           // A full streak changed the choice, and `limited` is the lane that stepped back.
+  lane limited = lane::cancel;
+  bool went_idle = false;  // Nothing was found, and the worker had dispatched since it was last idle.
+};
+
+class ASX_API scheduler {
+ public:
+  /// invalid_argument: a number outside the ranges of sched_config.
+  [[nodiscard]] static status validate(const sched_config& config) noexcept;
+
+  /// A config that validate refuses, or refused memory, makes a scheduler that is not ready and admits nothing.
+  explicit scheduler(const sched_config& config, memory_port memory = heap_memory()) noexcept;
+  ~scheduler();
+  scheduler(const scheduler&) = delete;
+  scheduler& operator=(const scheduler&) = delete;
+
+  [[nodiscard]] bool ready() const noexcept { return workers_ != nullptr; }
+
+  /// Makes room for `places` queued tasks at once. resource_exhausted: more than max_places, or no memory.
+  [[nodiscard]] status admit(std::uint32_t places) noexcept;
+
+  /// False, and nothing changes, when it is queued already. `deadline` counts in the timed lane only.
+  bool push(std::uint32_t worker, place& p, lane into, std::uint8_t priority,
+            instant deadline = instant::none()) noexcept {
+    if (p.is_queued()) return false;
+    worker_lanes& w = at(worker);
+    const lock_guard guard(w.lock);
+    insert(w, worker, p, into, priority, deadline);
+    return true;
+  }
+  /// False when it was not queued.
+  bool remove(place& p) noexcept;
+  /// A cancel is delivered: from ready, timed or nowhere into the cancel lane of `worker`; within the cancel
+  /// lane to the tail of a higher priority, with a new number, on the worker where it is. False when nothing changed.
+  bool push_cancel(std::uint32_t worker, place& p, std::uint8_t priority) noexcept;
+
+  /// The next of this worker, taken out of its lane.
+  [[nodiscard]] dispatch next(std::uint32_t worker) noexcept {
+    worker_lanes& w = at(worker);
+    if (!is_plain_ || is_draining(suggestion()) || !w.has_only_ready()) return next_of_many(worker);
+    // The common case, said again without what cannot happen in it: one owner, first in first out, nothing but ready.
+    dispatch out;
+    out.who = w.ready.pop();
+    w.is_idle = false;
+    w.streaks.went_from_ready();
+    ++w.counted.ready_dispatches;
+    return out;
+  }
+  /// A stall poll is about to be made by this worker, which next found idle.
+  void count_stall(std::uint32_t worker) noexcept;
+
+  /// Takes effect at the next dispatch.
+  void suggest(governor g) noexcept { suggestion_.store(g, std::memory_order_relaxed); }
+  [[nodiscard]] governor suggestion() const noexcept { return suggestion_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint32_t effective_limit() const noexcept {
+    return asx::effective_limit(suggestion(), config_.cancel_streak_limit);
+  }
+
+  [[nodiscard]] fairness_certificate certificate() const noexcept;
+  /// Counters to 0; streaks, lanes and suggestion stay.
+  void reset_certificate() noexcept;
+
+  [[nodiscard]] const sched_config& config() const noexcept { return config_; }
+  [[nodiscard]] std::uint32_t workers() const noexcept { return config_.workers; }
+  [[nodiscard]] std::size_t depth(std::uint32_t worker, lane of) const noexcept;
+  /// True when no lane of any worker has an entry.
+  [[nodiscard]] bool empty() const noexcept;
+  [[nodiscard]] std::uint64_t cancel_streak(std::uint32_t worker) const noexcept;
+  [[nodiscard]] std::uint64_t timed_streak(std::uint32_t worker) const noexcept;
+
+  /// Asserts the laws above over all lanes. O(n), for tests.
+  void check() const noexcept;
+
+ private:
+  using worker_lanes = detail::worker_lanes;
+
+  [[nodiscard]] worker_lanes& at(std::uint32_t worker) const noexcept {
+    ASX_ASSERT(workers_ != nullptr && worker < config_.workers, "a worker of this scheduler is meant");
+    return workers_[worker];
+  }
+  static void insert(worker_lanes& w, std::uint32_t worker, place& p, lane into, std::uint8_t priority,
+                     instant deadline) noexcept {
+    p.insertion_seq_ = ++w.last_insertion;
+    ASX_ASSERT(p.insertion_seq_ != 0, "insertion numbers never wrap (U-37)");
+    p.worker_ = static_cast<std::uint16_t>(worker);
+    p.priority_ = priority;
+    p.lane_ = into;
+    if (into == lane::timed) {
+      p.deadline_ = deadline;
+      w.timed.push(p);
+    } else {
+      p.deadline_ = instant::none();
+      (into == lane::ready ? w.ready : w.cancel).push(p, priority);
+    }
+  }
+  static void take_out(worker_lanes& w, place& p) noexcept;
+  [[nodiscard]] dispatch next_of_many(std::uint32_t worker) noexcept;
+  [[nodiscard]] place* take_ready(worker_lanes& w, dispatch& out) const noexcept;
+  [[nodiscard]] bool take_own(worker_lanes& w, dispatch& out) noexcept;
+  [[nodiscard]] place* steal(worker_lanes& thief, std::uint32_t worker, dispatch& out) noexcept;
+  void count(worker_lanes& w, dispatch_source from, std::uint32_t limit) const noexcept;
+
+  sched_config config_;
+  memory_port memory_;
+  worker_lanes* workers_ = nullptr;
+  std::atomic<governor> suggestion_{governor::no_preference};
+  bool is_plain_;          // No threads, and no draws among equals.
+  void* block_ = nullptr;  // Workers, their page tables and the pool, in one piece.
+  std::size_t block_bytes_ = 0;
+  detail::timed_pages* pages_ = nullptr;
+};
+
+}  // namespace asx
