@@ -164,9 +164,8 @@ class naive_scheduler {
   }
 
   // For drivers and coverage only.
-  [[nodiscard]] bool cancel_is_full(std::uint32_t worker) const { return cancel_is_full(workers_[worker]); }
   [[nodiscard]] bool timed_is_full(std::uint32_t worker) const { return timed_is_full(workers_[worker]); }
-  [[nodiscard]] bool has_cancel_turn(std::uint32_t worker) const { return workers_[worker].has_cancel_turn; }
+  [[nodiscard]] bool is_idle(std::uint32_t worker) const { return !workers_[worker].has_dispatched; }
 
  private:
   struct worker_state {
