@@ -120,7 +120,7 @@ TEST(scheduler_fixtures, sc_rng_tiebreak_001) {
       EXPECT_EQ(d.candidates, count == 1 ? 0 : count) << "R-209: a single candidate is no choice";
       EXPECT_EQ(d.chosen, choice);
       const auto expected = waiting.begin() + static_cast<tasks::difference_type>(choice);
-      EXPECT_EQ(d.who->task().value, *expected);
+      EXPECT_EQ(stage::task_of(d), *expected);
       order.push_back(*expected);
       waiting.erase(expected);
     }
@@ -169,7 +169,7 @@ TEST(scheduler_fixtures, sc_steal_001) {
   s.push_timed(5, instant::none(), 1);
   EXPECT_EQ(s.run(), "s3");  // Never cancel or timed.
   EXPECT_EQ(s.dispatched(), (tasks{3, 1, 2}));
-  EXPECT_EQ(s.run(SIZE_MAX, 1), "c t");
+  EXPECT_EQ(s.run(stage::all, 1), "c t");
 }
 
 // sc-cancel-streak-001. INV-SC-04, R-102: after 16 cancels one other dispatch, of whatever lane is next.

@@ -94,7 +94,7 @@ TEST(scheduler_rulings, three_workers_scan_in_an_order_fixed_by_the_seed) {
     EXPECT_EQ(d.scan_start, e.start);
     EXPECT_EQ(d.scanned, 1U) << "the first that is looked at has something";
     EXPECT_EQ(d.victim, e.first_victim);
-    EXPECT_EQ(d.who->task().value, e.first_victim + 1);
+    EXPECT_EQ(stage::task_of(d), e.first_victim + 1);
     for (std::uint64_t number = 1; number <= 3; ++number) s->remove(s.task(number));
   }
   // Nothing anywhere: each scan still walks the whole circle. The seventh draw of worker 0 is 0.
@@ -497,7 +497,7 @@ TEST(scheduler_rulings, a_full_timed_streak_does_not_give_way_to_a_theft) {
   EXPECT_EQ(s->timed_streak(0), 0U);
   s.push_many(3, lane::cancel);
   EXPECT_EQ(s.run(4), "c2 s c");
-  EXPECT_EQ(s.run(SIZE_MAX, 1), "r2");
+  EXPECT_EQ(s.run(stage::all, 1), "r2");
   s.expect_certificate({3, 5, 4, 0, 0, 0, 2});
 }
 
@@ -521,7 +521,7 @@ TEST(scheduler_rulings, the_tie_break_draws_only_for_a_choice) {
         s.push(26, lane::ready, 1);
         EXPECT_EQ(s.run_tasks(2, 1), (tasks{26, 25})) << "a theft takes the last, without a tie-break";
       }
-      order.push_back(s.next().who->task().value);
+      order.push_back(stage::task_of(s.next()));
     }
     return order;
   };

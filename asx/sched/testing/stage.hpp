@@ -32,6 +32,7 @@ class stage {
   using tasks = std::vector<std::uint64_t>;
 
   static constexpr std::uint32_t task_count = 256;
+  static constexpr std::size_t all = task_count + 1;  // A run that gets this far dispatches what is not there.
 
   explicit stage(const sched_config& config = {}) : scheduler_(config) {
     EXPECT_EQ(scheduler::validate(config), status::ok);
@@ -69,8 +70,11 @@ class stage {
     return d;
   }
 
+  /// 0: it found nothing.
+  static std::uint64_t task_of(const dispatch& d) { return d.who == nullptr ? 0 : d.who->task().value; }
+
   /// Up to `limit` dispatches of one worker, fewer when it finds nothing; their tasks are in dispatched().
-  std::string run(std::size_t limit = SIZE_MAX, std::uint32_t worker = 0) {
+  std::string run(std::size_t limit = all, std::uint32_t worker = 0) {
     dispatched_.clear();
     std::string letters;
     while (dispatched_.size() < limit) {
@@ -102,7 +106,7 @@ class stage {
   [[nodiscard]] const tasks& dispatched() const { return dispatched_; }
 
   /// The tasks of up to `limit` dispatches of one worker.
-  tasks run_tasks(std::size_t limit = SIZE_MAX, std::uint32_t worker = 0) {
+  tasks run_tasks(std::size_t limit = all, std::uint32_t worker = 0) {
     run(limit, worker);
     return dispatched_;
   }
