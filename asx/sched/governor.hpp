@@ -1,7 +1,9 @@
 // asx/sched/governor.hpp - which lane is next: a pure function of what waits, of two streaks and of a suggestion.
 //
-//     no_preference, drain_*    cancel > timed > ready        drain_* double the cancel limit
-//     meet_deadlines            timed > cancel > ready
+//                                                   and when the timed streak is full
+//     no_preference, drain_*    cancel > timed > ready    cancel > ready > timed     drain_* double the cancel limit
+//     meet_deadlines            timed > cancel > ready    cancel > ready > timed     before cancel's turn is taken
+//                                                         ready > timed > cancel     after
 //
 // R-102  at most `cancel limit` cancel dispatches in a row while timed or ready work exists, then one other.
 // R-106  after `timed limit` timed dispatches one ready dispatch; R-162: under meet_deadlines one cancel before it.
@@ -100,21 +102,19 @@ struct lane_choice {
     return {true, gives_way ? lane::ready : lane::timed, gives_way, lane::timed};
   }
   const bool may_cancel = has.cancel && streaks.cancel() < cancel_limit;
-  const bool may_timed = has.timed && !streaks.timed_is_full();
-  lane_choice out{true, lane::ready, false, preferred_lane(g, has)};
-  if (g == governor::meet_deadlines && may_timed) {
+  lane_choice out{true, lane::cancel, false, preferred_lane(g, has)};
+  if (g == governor::meet_deadlines && has.timed && !streaks.timed_is_full()) {
     out.from = lane::timed;
-  } else if (may_cancel && (g != governor::meet_deadlines || !has.timed || streaks.is_cancels_turn())) {
+  } else if (may_cancel && (g != governor::meet_deadlines || !streaks.timed_is_full() || streaks.is_cancels_turn())) {
     out.from = lane::cancel;
-  } else if (may_timed) {
+  } else if (has.timed && !streaks.timed_is_full()) {
     out.from = lane::timed;
   } else if (has.ready) {
     out.from = lane::ready;
   } else if (has.timed) {
     out.from = lane::timed;  // The streak counts on while nothing else waits.
   } else {
-    out.found = false;
-    out.from = lane::cancel;
+    out.found = may_cancel;  // Cancel has had its turn, but there is nobody to whom the next one could go.
   }
   out.is_limited = out.from != out.limited;
   return out;
