@@ -106,7 +106,6 @@ void schedule_model::check_from_lane(const event& e, lane_code source, schedule_
   queued_task entry = at->second;
   if (check_record(e, entry, lane, stolen)) {
     if (stolen) {
-      if (tie_) violate(tie_->seq, "R-209", "expected no tie-break for a theft, found one");
       if (whole_ && theft_->judged) check_choice(e, by, step_choice::theft);
     } else {
       if (whole_) check_choice(e, by, static_cast<step_choice>(source));
@@ -260,14 +259,16 @@ std::uint64_t schedule_model::bound_of(const queued_task& entry, const schedule_
     return of.counts.of[i] - entry.before.of[i];
   };
   const bool drains = governor_ == governor_code::drain_obligations || governor_ == governor_code::drain_regions;
-  const bool was_drained = drains || of.last_drain > since;
-  const bool was_not = !drains || of.last_plain > since || of.last_meet > since;
+  const bool meets = governor_ == governor_code::meet_deadlines;
+  const bool was_plain = of.last_plain > since || governor_ == governor_code::no_preference;
+  const bool was_met = of.last_meet > since || meets, was_drained = of.last_drain > since || drains;
   return wait_bound({.lane = entry.lane,
                      .same_lane = passed(entry.lane),
                      .timed = passed(lane_code::timed),
-                     .limit_min = was_not ? setup_.cancel_limit : 2 * setup_.cancel_limit,
+                     .limit_min = was_plain || was_met ? setup_.cancel_limit : 2 * setup_.cancel_limit,
                      .limit_max = was_drained ? 2 * setup_.cancel_limit : setup_.cancel_limit,
-                     .met_deadlines = governor_ == governor_code::meet_deadlines || of.last_meet > since},
+                     .met_deadlines = was_met,
+                     .only_deadlines = was_met && !was_plain && !was_drained},
                     setup_.timed_limit);
 }
 

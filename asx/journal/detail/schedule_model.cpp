@@ -59,7 +59,8 @@ void schedule_model::follow_time(const event& e) {
   if (e.time_ns != time_ns_) last_fired_.reset();
   time_ns_ = e.time_ns;
   if (e.kind == input_time) {
-    if (e.a < e.b) violate(e.seq, "R-87", say("the clock moves back, from ", e.b, " ns to ", e.a, " ns"));
+    if (e.a < e.b)
+      violate(e.seq, "R-87", say("expected the clock to stand or to rise from ", e.b, " ns, found ", e.a, " ns"));
     time_ns_ = std::max(time_ns_, e.a);
   }
 }

@@ -1,5 +1,7 @@
 #include "asx/journal/detail/schedule_rules.hpp"
 
+#include <algorithm>
+
 namespace asx::detail {
 namespace {
 
@@ -86,15 +88,20 @@ std::string_view rule_broken(step_choice wanted, step_choice found, const schedu
 }
 
 std::uint64_t wait_bound(const wait_account& a, std::uint64_t timed_limit) noexcept {
-  const std::uint64_t others = plus(a.limit_max, 1);  // A dispatch, and the cancels that may come before it.
   const std::uint64_t turns = plus(a.same_lane, 1);
+  const std::uint64_t with_cancels = plus(a.limit_max, 1);  // A dispatch, and the cancels that may come before it.
+  // Under meet_deadlines alone a full timed streak lets one cancel through, not a streak of them.
+  const std::uint64_t with_turn = a.only_deadlines ? std::min<std::uint64_t>(with_cancels, 2) : with_cancels;
   switch (a.lane) {
     case lane_code::ready:
-      if (timed_limit == 0) return times(plus(turns, a.timed), others);
-      return times(times(turns, plus(timed_limit, 1)), others);
-    case lane_code::timed:
-      if (timed_limit == 0) return times(turns, others);
-      return times(plus(plus(turns, 1), a.same_lane / timed_limit), others);
+      if (timed_limit == 0) return times(plus(turns, a.timed), with_cancels);
+      return times(turns, plus(times(timed_limit, with_cancels), with_turn));
+    case lane_code::timed: {
+      if (timed_limit == 0) return times(turns, a.only_deadlines ? 1 : with_cancels);
+      const std::uint64_t ready_turns = plus(a.same_lane / timed_limit, 1);
+      if (a.only_deadlines) return plus(turns, times(ready_turns, with_turn));
+      return times(plus(turns, ready_turns), with_cancels);
+    }
     default:
       if (a.limit_min == 0) return no_bound;  // Cancels run only when nothing else can.
       if (a.met_deadlines && timed_limit != 0) return times(turns, plus(times(2, timed_limit), 1));

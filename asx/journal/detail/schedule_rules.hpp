@@ -134,7 +134,8 @@ struct wait_account {
   std::uint64_t timed = 0;      // Dispatches from the timed lane.
   std::uint64_t limit_min = 0;  // The smallest and the largest effective cancel limit in force.
   std::uint64_t limit_max = 0;
-  bool met_deadlines = false;  // meet_deadlines was in force at one of the dispatches.
+  bool met_deadlines = false;   // meet_deadlines was in force at one of the dispatches,
+  bool only_deadlines = false;  // or at all of them.
 };
 /// The latest dispatch, counted from the insertion, that can be the entry's own; no_bound when nothing is promised.
 /// docs/spec/scheduler.md derives it.
