@@ -31,12 +31,13 @@
 #include "asx/model/witness.hpp"        // how far a cancellation has come
 
 // journal: what happened, in order, with a digest
-#include "asx/journal/compare.hpp"      // sameness, or the first difference
-#include "asx/journal/event.hpp"        // 64 bytes that mean the same everywhere
-#include "asx/journal/event_table.hpp"  // what each kind of event says
-#include "asx/journal/file.hpp"         // files that survive the death of their writer
-#include "asx/journal/journal.hpp"      // the ring and the running digest
-#include "asx/journal/why.hpp"          // why cancelled, blocked, refused, late
+#include "asx/journal/compare.hpp"         // sameness, or the first difference
+#include "asx/journal/event.hpp"           // 64 bytes that mean the same everywhere
+#include "asx/journal/event_table.hpp"     // what each kind of event says
+#include "asx/journal/file.hpp"            // files that survive the death of their writer
+#include "asx/journal/journal.hpp"         // the ring and the running digest
+#include "asx/journal/schedule_check.hpp"  // was the schedule legal, and who waited longest
+#include "asx/journal/why.hpp"             // why cancelled, blocked, refused, late
 // Codecs and exports are for tools: asx/journal/codec_*.hpp, asx/journal/export_*.hpp.
 
 // wheel: who is due

@@ -12,6 +12,7 @@
 #include "asx/cli/verbs.hpp"
 #include "asx/cli/words.hpp"
 #include "asx/journal/journal.hpp"
+#include "asx/journal/schedule_check.hpp"
 #include "asx/journal/why.hpp"
 #include "asx/model/cause_store.hpp"
 #include "asx/model/handle.hpp"
@@ -157,26 +158,39 @@ constexpr std::uint64_t server = 1, connection = 2, channel = 1, reader = 1, wri
 
 // Tasks of the connection as the scheduler and the kernel journal them. Each call says what led to it.
 struct connection_log {
+  /// A task in its lane: what its dispatch must say about it.
+  struct queued {
+    std::uint64_t event, insertion;
+    lane_code lane;
+    std::uint8_t priority;
+  };
+
   journal& out;
   std::uint64_t now_ns = 0;
+  std::uint64_t insertions = 0;
 
   std::uint64_t put(event_kind kind, event_fields fields) const {
     fields.time_ns = now_ns;
     return out.append(kind, fields);
   }
-  [[nodiscard]] std::uint64_t wake(std::uint64_t task, std::uint64_t by, lane_code lane, wake_code why,
-                                   std::uint64_t cause) const {
-    return put(event_kind::task_woken,
-               {.subject = task, .object = by, .a = pack(number(lane), number(why)), .cause = cause});
+  [[nodiscard]] queued wake(std::uint64_t task, std::uint64_t by, lane_code lane, std::uint8_t priority, wake_code why,
+                            std::uint64_t cause) {
+    const std::uint64_t woken = put(event_kind::task_woken, {.subject = task,
+                                                             .object = by,
+                                                             .a = pack(place_code(lane, priority, 0), number(why)),
+                                                             .b = ++insertions,
+                                                             .cause = cause});
+    return {woken, insertions, lane, priority};
   }
-  [[nodiscard]] std::uint64_t spawn(std::uint64_t task, std::string_view name, std::uint64_t cause) const {
+  [[nodiscard]] queued spawn(std::uint64_t task, std::string_view name, std::uint64_t cause) {
     const std::uint64_t spawned =
         put(event_kind::task_spawned, {.subject = task, .object = connection, .b = 128, .cause = cause});
     out.append_text(text_code::name, type_tag::task, task, name, now_ns);
-    return wake(task, 0, lane_code::ready, wake_code::spawn, spawned);
+    return wake(task, 0, lane_code::ready, 128, wake_code::spawn, spawned);
   }
-  [[nodiscard]] std::uint64_t dispatch(std::uint64_t task, lane_code lane, std::uint64_t woken) const {
-    return put(event_kind::task_dispatched, {.subject = task, .a = pack(128, number(lane)), .cause = woken});
+  [[nodiscard]] std::uint64_t dispatch(std::uint64_t task, const queued& as) const {
+    return put(event_kind::task_dispatched,
+               {.subject = task, .a = pack(as.priority, number(as.lane)), .b = as.insertion, .cause = as.event});
   }
   void end_poll(std::uint64_t task, poll_code said, std::uint64_t began) const {
     put(event_kind::poll_ended, {.subject = task, .object = connection, .a = number(said), .cause = began});
@@ -196,27 +210,27 @@ struct connection_log {
 // A writer sends one message to a reader; the reader waits for the next one when the server is stopped.
 void stop_a_connection(journal& out) {
   using enum event_kind;
-  connection_log log{out};
+  connection_log log{.out = out};
   log.put(runtime_started, {.subject = server, .a = 7, .b = 1});
   const std::uint64_t root = log.put(region_created, {.subject = server});
   const std::uint64_t opened = log.put(region_created, {.subject = connection, .object = server, .cause = root});
   log.put(channel_created, {.subject = channel, .object = connection, .a = 1, .cause = opened});
-  const std::uint64_t reader_woken = log.spawn(reader, "reader", opened);
-  const std::uint64_t writer_woken = log.spawn(writer, "writer", opened);
+  const connection_log::queued reader_woken = log.spawn(reader, "reader", opened);
+  const connection_log::queued writer_woken = log.spawn(writer, "writer", opened);
 
   log.now_ns = duration::milliseconds(1).ns;
-  std::uint64_t began = log.dispatch(reader, lane_code::ready, reader_woken);
+  std::uint64_t began = log.dispatch(reader, reader_woken);
   log.put(task_started, {.subject = reader, .object = connection, .cause = began});
   log.wait_for_message(began);
-  began = log.dispatch(writer, lane_code::ready, writer_woken);
+  began = log.dispatch(writer, writer_woken);
   log.put(task_started, {.subject = writer, .object = connection, .cause = began});
   log.put(permit_reserved, {.subject = channel, .object = writer, .a = 1, .b = pack(0, 1), .cause = began});
   const std::uint64_t sent =
       log.put(permit_sent, {.subject = channel, .object = writer, .a = 1, .b = pack(1, 0), .cause = began});
-  const std::uint64_t told = log.wake(reader, writer, lane_code::ready, wake_code::message, sent);
+  const connection_log::queued told = log.wake(reader, writer, lane_code::ready, 128, wake_code::message, sent);
   log.end_poll(writer, poll_code::ready, began);
   log.put(task_completed, {.subject = writer, .object = connection, .cause = began});
-  began = log.dispatch(reader, lane_code::ready, told);
+  began = log.dispatch(reader, told);
   log.put(message_received, {.subject = channel, .object = reader, .a = 1, .cause = began});
   log.wait_for_message(began);
 
@@ -234,10 +248,11 @@ void stop_a_connection(journal& out) {
       cancel_requested,
       {.subject = reader, .object = connection, .a = pack(passed, 3), .cause = child, .flags = event_flags::passed_on});
   log.put(task_cancel_requested, {.subject = reader, .object = connection, .a = passed, .cause = request});
-  const std::uint64_t cancelled = log.wake(reader, 0, lane_code::cancel, wake_code::cancel, request);
+  const connection_log::queued cancelled = log.wake(
+      reader, 0, lane_code::cancel, cleanup_budget(cancel_kind::parent_cancelled).priority, wake_code::cancel, request);
   log.put(region_draining, {.subject = server, .a = pack(0, 1), .cause = closing});
   log.put(region_draining, {.subject = connection, .object = server, .a = pack(1, 0), .cause = child});
-  began = log.dispatch(reader, lane_code::cancel, cancelled);
+  began = log.dispatch(reader, cancelled);
   const std::uint64_t polls = info(cancel_kind::parent_cancelled).cleanup_quota;
   log.put(task_acknowledged, {.subject = reader, .object = connection, .a = passed, .b = polls, .cause = request});
   log.put(task_cleaned_up, {.subject = reader, .object = connection, .a = passed, .b = polls - 1, .cause = began});
@@ -250,7 +265,9 @@ void stop_a_connection(journal& out) {
 }
 
 void a_run_leaves_a_journal(story& tell) {
-  tell.chapter("6. A run leaves a journal: one digest, whatever is kept, and the answer to why (R-113, R-114, R-120)");
+  tell.chapter(
+      "6. A run leaves a journal: one digest, the answer to why, and a judge of the schedule (R-103, R-113, R-114, "
+      "R-120)");
   std::vector<event> kept;
   for (const std::uint64_t capacity : {16U, 65'536U}) {
     journal run;
@@ -267,6 +284,10 @@ void a_run_leaves_a_journal(story& tell) {
       tell.line("  " + why.substr(from, to - from));
       from = to == std::string::npos ? why.size() : to + 1;
     }
+    const schedule_verdict judged = check_schedule(kept);
+    tell.line(fmt::format("  judged from its events alone: {} violations, {} of {} dispatches checked, certificate {}",
+                          judged.violation_count, judged.dispatches - judged.unchecked, judged.dispatches,
+                          judged.certificate_known ? std::to_string(judged.certificate.hash()) : "unknown"));
   }
 }
 

@@ -1,10 +1,11 @@
-// asx journal VERB - what a run did: to read, to check, to convert, to compare, to question and to look at.
+// asx journal VERB - what a run did: to read, to check, to convert, to compare, to question, to judge and to look at.
 #include "asx/cli/journal_verbs.hpp"
 
 namespace asx::cli {
 
 void add_journal(CLI::App& app, session& s) {
-  CLI::App& journal = *app.add_subcommand("journal", "Journals of runs: show, check, convert, compare, question, draw");
+  CLI::App& journal =
+      *app.add_subcommand("journal", "Journals of runs: show, check, convert, compare, question, judge, draw");
   journal.require_subcommand(1);
   journal.footer(
       "A FILE is a journal in either form, binary (.asxj) or JSON Lines (.jsonl); its first bytes tell which.\n"
@@ -14,6 +15,7 @@ void add_journal(CLI::App& app, session& s) {
   add_journal_convert(journal, s);
   add_journal_compare(journal, s);
   add_journal_why(journal, s);
+  add_journal_certify(journal, s);
   add_journal_trace(journal, s);
   add_journal_dot(journal, s);
 }

@@ -1,6 +1,7 @@
 // asx/cli/journal_verbs.hpp - the verbs under `asx journal`; each adds itself, as those of verbs.hpp do.
 //
-// Exit 0: done, or yes. Exit 1: no (different, not cancelled), or the data is bad. Exit 2: the call is wrong.
+// Exit 0: done, or yes. Exit 1: no (different, not cancelled), or the data is bad. Exit 2: the call is wrong. Only
+// certify exits 2 for bad data too, since its 1 is a verdict.
 //
 // Cancel points: none. Threads: one. Lifetime: the parser outlives the verbs.
 #pragma once
@@ -14,6 +15,7 @@ void add_journal_info(CLI::App& journal, session& s);
 void add_journal_convert(CLI::App& journal, session& s);
 void add_journal_compare(CLI::App& journal, session& s);
 void add_journal_why(CLI::App& journal, session& s);
+void add_journal_certify(CLI::App& journal, session& s);
 void add_journal_trace(CLI::App& journal, session& s);
 void add_journal_dot(CLI::App& journal, session& s);
 

@@ -38,11 +38,12 @@ class asx_command(unittest.TestCase):
     def test_the_demo_has_a_digest_that_is_the_same_everywhere(self):
         code, out, _ = asx("demo")
         self.assertEqual(code, 0)
-        self.assertIn("digest aa27cac07e75689d0ce4427d0d44a521", out)
+        self.assertIn("digest 8f2e0163f96d9a375b6e99fa3883c043", out)
         digests = [line.split()[-1] for line in out.splitlines() if "a ring of" in line]
         self.assertEqual(len(digests), 2)
         self.assertEqual(digests[0], digests[1])
-        self.assertEqual(json.loads(asx("demo", "--json")[1])["digest"], "aa27cac07e75689d0ce4427d0d44a521")
+        self.assertIn("0 violations, 4 of 4 dispatches checked", out)
+        self.assertEqual(json.loads(asx("demo", "--json")[1])["digest"], "8f2e0163f96d9a375b6e99fa3883c043")
 
     def test_every_status_explains_itself(self):
         rows = json.loads(asx("--json", "status")[1])
@@ -206,6 +207,7 @@ class asx_journal(unittest.TestCase):
                           ["compare", file, self.bin], ["compare", self.bin, file], ["why", file, "late", "1"],
                           ["trace", file, self.path("no.json")], ["dot", file]):
                 self.refuses(words, text)
+            self.refuses(["certify", file], text, code=2)
         self.assertFalse(pathlib.Path(self.path("no.jsonl")).exists() or pathlib.Path(self.path("no.json")).exists())
         self.no_leftovers()
 
@@ -382,6 +384,69 @@ class asx_journal(unittest.TestCase):
         lines = self.lines[:at] + [json.dumps(named)] + self.lines[at + 1:-1]
         file = self.made("bytes.jsonl", "\n".join(lines) + "\n")
         self.assertTrue(json.loads(self.journal("why", file, "late", str(named["subject"]), "--json"))["known"])
+
+    # ---- certify
+
+    def schedule(self, name, steps, first=1):
+        """Writes a journal of (kind, fields) as JSON Lines, numbered from `first`; without an end mark it is cut."""
+        lines = [json.dumps({**json.loads(self.lines[0]), "seq_before": first - 1}, separators=(",", ":"))]
+        for seq, (kind, fields) in enumerate(steps, first):
+            lines.append(json.dumps({"seq": seq, "time": 0, "kind": kind, "worker": 0, "subject": 0, "object": 0, "a": 0,
+                                     "b": 0, "cause": 0, **fields}, separators=(",", ":")))
+        return self.made(name, "\n".join(lines) + "\n")
+
+    # A ready task and a cancelled one: lane 2 and lane 0, both of priority 128, on worker 0.
+    TWO_TASKS = [("task_woken", {"subject": 1, "a": 2 | 128 << 8, "b": 1}),
+                 ("task_woken", {"subject": 2, "a": 0 | 128 << 8, "b": 2})]
+    RUN_READY = ("task_dispatched", {"subject": 1, "a": 128 | 2 << 32, "b": 1, "cause": 1})
+    RUN_CANCEL = ("task_dispatched", {"subject": 2, "a": 128, "b": 2, "cause": 2})
+
+    def test_certify_accepts_a_legal_schedule(self):
+        file = self.schedule("legal.jsonl", [*self.TWO_TASKS, self.RUN_CANCEL, self.RUN_READY])
+        text = self.journal("certify", file)
+        self.assertIn("accepted: 2 dispatches in 4 events, 1 to 4", text)
+        self.assertIn("waits in the ready lane  1 task; longest 2 dispatches (event 4)", text)
+        self.assertIn("the file is cut here", self.err)
+        out = json.loads(self.journal("certify", file, "--json"))
+        self.assertEqual((out["accepted"], out["violations"], out["unknown"]), (True, [], []))
+        self.assertEqual((out["dispatches"], out["unchecked"]), (2, 0))
+        self.assertEqual([out["certificate"][k] for k in ("cancel_dispatches", "ready_dispatches", "dispatches")], [1, 1, 2])
+        self.assertEqual(out["certificate"]["max_effective_limit_observed"], 16)
+        self.assertEqual((out["waits"]["ready"]["worst_wait"], out["waits"]["ready"]["worst_bound"]), (2, 65 * 17))
+        # The same schedule under its certificate.
+        issued = ("certificate_issued", {"a": out["certificate"]["hash"], "b": 2})
+        file = self.schedule("issued.jsonl", [*self.TWO_TASKS, self.RUN_CANCEL, self.RUN_READY, issued])
+        self.assertEqual(json.loads(self.journal("certify", file, "--json"))["certificates_checked"], 1)
+
+    def test_certify_names_what_was_broken(self):
+        file = self.schedule("broken.jsonl", [*self.TWO_TASKS, self.RUN_READY, self.RUN_CANCEL])
+        text = self.journal("certify", file, code=1)
+        self.assertIn("1 violation: 2 dispatches", text)
+        self.assertIn("event 3  INV-SC-01  expected the cancel lane, found the ready lane", text)
+        out = json.loads(self.journal("certify", file, "--json", code=1))
+        self.assertEqual((out["accepted"], out["violation_count"]), (False, 1))
+        self.assertEqual((out["violations"][0]["seq"], out["violations"][0]["rule"]), (3, "INV-SC-01"))
+        for made in (self.bin, self.json):  # Made at random, with no regard to lanes: many rules are broken.
+            self.assertFalse(json.loads(self.journal("certify", made, "--json", code=1))["accepted"])
+
+    def test_certify_says_what_it_cannot_know(self):
+        late = [self.TWO_TASKS[1], ("task_dispatched", {**self.RUN_CANCEL[1], "cause": 11}),
+                ("task_dispatched", {"subject": 9, "a": 128 | 2 << 32, "b": 1, "cause": 4})]  # Queued before.
+        file = self.schedule("late.jsonl", late, first=11)
+        text = self.journal("certify", file)
+        self.assertIn("The journal begins at event 11", text)
+        self.assertIn("2 dispatches could not be checked fully", text)
+        self.assertIn("certificate  not known", text)
+        out = json.loads(self.journal("certify", file, "--json"))
+        self.assertEqual((out["accepted"], out["unchecked"], out["certificate"]), (True, 2, None))
+        self.assertEqual(len(out["unknown"]), 2)
+
+    def test_certify_does_not_take_damage_for_a_verdict(self):
+        whole = bytearray(pathlib.Path(self.bin).read_bytes())
+        whole[len(whole) // 2] ^= 1
+        self.refuses(["certify", self.made("flipped.asxj", bytes(whole))], "intact", code=2)
+        self.refuses(["certify"], "FILE is required", code=2)
+        self.refuses(["certfy", self.bin], "Did you mean 'certify'?", code=2)
 
     # ---- trace and dot
 
