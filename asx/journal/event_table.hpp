@@ -293,7 +293,7 @@ inline constexpr auto make_event_table = [] {
        "{s} stolen from {o}"},
       {governor_changed, "governor_changed", "sched", f::none, f::task, {f::governor, f::governor, "now; before"},
        nothing, "the governor suggests {a} instead of {A}"},
-      {streak_limited, "streak_limited", "sched", f::none, f::none, {f::lane, f::none, "lane that steps back"},
+      {streak_limited, "streak_limited", "sched", f::none, f::none, {f::lane, f::none, "lane whose streak is full"},
        {f::number, f::none, "limit in force"}, "{a} steps back after {b} dispatches"},
       {tie_broken, "tie_broken", "sched", f::none, f::none, {f::number, f::number, "candidates; chosen"}, nothing,
        "candidate {A} of {a} chosen"},

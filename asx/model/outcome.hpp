@@ -49,6 +49,8 @@ struct error {
 struct cancellation {
   cancel_reason reason{};
   bool cleanup_budget_exceeded = false;  // The task was force-completed.
+  status cleanup_error = status::ok;     // What cleanup itself ended with, when that was an error,
+  std::uint64_t cleanup_detail = 0;      // and its detail. For people: neither decides a join.
 
   friend constexpr bool operator==(const cancellation&, const cancellation&) noexcept = default;
 };

@@ -42,9 +42,9 @@ std::uint64_t journal_dispatch(step_context& context, std::uint32_t worker, cons
   const place& p = *d.who;
   if (d.is_limited) {
     const std::uint64_t limit =
-        d.limited == lane::timed ? context.sched.config().timed_streak_limit : context.sched.effective_limit();
+        d.full == lane::timed ? context.sched.config().timed_streak_limit : context.sched.effective_limit();
     context.log.append(event_kind::streak_limited,
-                       {.time_ns = now.ns, .a = static_cast<std::uint64_t>(d.limited), .b = limit, .worker = on});
+                       {.time_ns = now.ns, .a = static_cast<std::uint64_t>(d.full), .b = limit, .worker = on});
   }
   if (d.candidates != 0) {
     context.log.append(event_kind::tie_broken, {.time_ns = now.ns, .a = pack(d.candidates, d.chosen), .worker = on});
@@ -66,7 +66,7 @@ std::uint64_t journal_dispatch(step_context& context, std::uint32_t worker, cons
                                                           .worker = on});
 }
 
-std::uint64_t journal_stall(step_context& context, std::uint32_t worker, const place& p, instant now) noexcept {
+std::uint64_t journal_stall(step_context& context, std::uint32_t worker, const asx::place& p, instant now) noexcept {
   return context.log.append(event_kind::task_dispatched,
                             {.time_ns = now.ns,
                              .subject = p.task().value,
@@ -74,18 +74,22 @@ std::uint64_t journal_stall(step_context& context, std::uint32_t worker, const p
                              .worker = static_cast<std::uint16_t>(worker)});
 }
 
-void journal_idle(step_context& context, std::uint32_t worker, const dispatch& d, instant now,
+void journal_idle(step_context& context, std::uint32_t worker, instant now) noexcept {
+  context.log.append(event_kind::worker_idled,
+                     {.time_ns = now.ns, .subject = worker, .worker = static_cast<std::uint16_t>(worker)});
+}
+
+// Diagnostics only: when a worker sleeps is the drive's business.
+void journal_park(step_context& context, std::uint32_t worker, const dispatch& d, instant now,
                   instant park_until) noexcept {
   const auto on = static_cast<std::uint16_t>(worker);
   if (d.scanned != 0) {
     context.log.append(event_kind::steal_missed, {.time_ns = now.ns, .subject = worker, .a = d.scanned, .worker = on});
   }
-  if (d.went_idle) {
-    context.log.append(event_kind::worker_idled, {.time_ns = now.ns, .subject = worker, .worker = on});
-    context.log.append(
-        event_kind::worker_parked,
-        {.time_ns = now.ns, .subject = worker, .a = park_until.is_none() ? 0 : park_until.ns, .worker = on});
-  }
+  if (!d.went_idle) return;
+  context.log.append(
+      event_kind::worker_parked,
+      {.time_ns = now.ns, .subject = worker, .a = park_until.is_none() ? 0 : park_until.ns, .worker = on});
 }
 
 }  // namespace detail

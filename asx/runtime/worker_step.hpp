@@ -91,8 +91,10 @@ namespace detail {
 /// Everything about a dispatch that is not the common case: theft, draw, limit. Then the dispatch itself.
 ASX_API std::uint64_t journal_dispatch(step_context& context, std::uint32_t worker, const dispatch& d, instant now,
                                        std::uint64_t queued_by) noexcept;
-ASX_API std::uint64_t journal_stall(step_context& context, std::uint32_t worker, const place& p, instant now) noexcept;
-ASX_API void journal_idle(step_context& context, std::uint32_t worker, const dispatch& d, instant now,
+ASX_API std::uint64_t journal_stall(step_context& context, std::uint32_t worker, const asx::place& p,
+                                    instant now) noexcept;
+ASX_API void journal_idle(step_context& context, std::uint32_t worker, instant now) noexcept;
+ASX_API void journal_park(step_context& context, std::uint32_t worker, const dispatch& d, instant now,
                           instant park_until) noexcept;
 }  // namespace detail
 
@@ -123,6 +125,7 @@ step_report worker_step(step_context& context, std::uint32_t worker, Host& host,
     return report;
   }
 
+  if (d.went_idle) detail::journal_idle(context, worker, now);  // A stall poll is made by an idle worker.
   if (place* const stalled = host.take_stalled(worker, now); stalled != nullptr) {
     report.from = dispatch_source::stall;
     report.task = stalled->task();
@@ -132,7 +135,7 @@ step_report worker_step(step_context& context, std::uint32_t worker, Host& host,
   }
   report.is_idle = true;
   report.park_until = host.next_due();
-  detail::journal_idle(context, worker, d, now, report.park_until);
+  detail::journal_park(context, worker, d, now, report.park_until);
   return report;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "asx/journal/schedule_check.hpp"
 #include "asx/runtime/testing.hpp"
 
 namespace asx {
@@ -214,6 +215,25 @@ TEST(worker_step, gives_the_same_journal_for_the_same_seed_and_another_for_anoth
       EXPECT_EQ(first, digest_of(5, 4, ties, how));
       EXPECT_NE(first, digest_of(6, 4, ties, how));
     }
+  }
+}
+
+// Judged by code that shares nothing with the scheduler: every dispatch, every draw, every certificate.
+TEST(worker_step, leaves_journals_that_the_independent_checker_accepts) {
+  for (std::uint64_t seed = 1; seed <= 24; ++seed) {
+    const auto workers = static_cast<std::uint32_t>(1 + seed % 8);
+    toy_world world(sched_config{.seed = seed,
+                                 .workers = workers,
+                                 .max_places = 4096,
+                                 .cancel_streak_limit = seed % 3 == 0 ? 2U : 16U,
+                                 .timed_streak_limit = seed % 4 == 0   ? 0U
+                                                       : seed % 4 == 1 ? 3U
+                                                                       : 64U,
+                                 .ready_tiebreak = seed % 2 == 0 ? tie_break::rng : tie_break::fifo});
+    run_random_world(world, seed, seed % 5 == 0 ? worker_order::kind::round_robin : worker_order::kind::drawn, 2'000);
+    const schedule_verdict verdict = check_schedule(world.events());
+    ASSERT_TRUE(verdict.violations.empty()) << "seed " << seed << ": " << explain(verdict);
+    EXPECT_GT(verdict.dispatches, 300U);
   }
 }
 

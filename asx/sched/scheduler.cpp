@@ -130,6 +130,7 @@ bool scheduler::take_own(worker_lanes& w, dispatch& out) noexcept {
   out.from = static_cast<dispatch_source>(choice.from);
   out.is_limited = choice.is_limited;
   out.limited = choice.limited;
+  out.full = choice.limited == lane::cancel && w.streaks.cancel() < limit ? lane::timed : choice.limited;
   switch (choice.from) {
     case lane::cancel: out.who = w.cancel.pop(); break;
     case lane::timed: out.who = w.timed.pop(); break;

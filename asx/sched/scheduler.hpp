@@ -65,6 +65,8 @@ struct dispatch {
   std::uint32_t chosen = 0;          // and which one it was.
   bool is_limited = false;           // A full streak changed the choice, and `limited` is the lane that stepped back.
   lane limited = lane::cancel;
+  lane full =
+      lane::cancel;        // Whose streak it was; cancel also steps back after its turn in a full timed streak.
   bool went_idle = false;  // Nothing was found, and the worker had dispatched since it was last idle.
 };
 

@@ -1,0 +1,231 @@
+// asx/kernel/detail/records.hpp - what the kernel knows of a task, a region, an obligation and a timer.
+//
+// Records lie in slabs: they keep their addresses, and handles find them by index and generation. Only the kernel
+// writes a state, and only through the tables of asx/model/lifecycle.hpp.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <source_location>
+#include <string_view>
+
+#include "asx/base/intrusive_list.hpp"
+#include "asx/base/slab.hpp"
+#include "asx/kernel/cx.hpp"
+#include "asx/kernel/detail/causes.hpp"
+#include "asx/kernel/detail/deadline_index.hpp"
+#include "asx/kernel/owned.hpp"
+#include "asx/model/budget.hpp"
+#include "asx/model/lifecycle.hpp"
+#include "asx/model/outcome.hpp"
+#include "asx/sched/place.hpp"
+#include "asx/wheel/timer_handle.hpp"
+
+namespace asx {
+/// What a task of poll functions ends with: a number, an error, a reason or a panic.
+using task_outcome = outcome<std::uint64_t, error>;
+}  // namespace asx
+
+namespace asx::detail {
+
+struct region_record;
+
+/// The first bytes of a name, kept in the record: nobody has to keep the text alive.
+class short_name {
+ public:
+  short_name() noexcept = default;
+  explicit short_name(std::string_view text) noexcept
+      : size_(static_cast<std::uint8_t>(text.size() < 23 ? text.size() : 23)) {
+    for (std::size_t i = 0; i < size_; ++i) bytes_[i] = text[i];
+  }
+  [[nodiscard]] std::string_view view() const noexcept { return {bytes_.data(), size_}; }
+
+ private:
+  std::array<char, 23> bytes_{};
+  std::uint8_t size_ = 0;
+};
+
+struct cleanup_node : list_hook<struct cleanup_tag> {
+  cleanup_node(cleanup_function f, void* c) noexcept : undo(f), context(c) {}
+  cleanup_function undo;
+  void* context;
+  slab_key key{};
+};
+
+struct finalizer_node : list_hook<struct finalizer_tag> {
+  finalizer_node(finalizer_function f, void* c, std::uint64_t n) noexcept : run(f), context(c), number(n) {}
+  finalizer_function run;
+  void* context;
+  std::uint64_t number;
+  slab_key key{};
+};
+
+/// A timer of a task, or of a region when no task asked for it.
+struct timer_record : list_hook<struct timer_owner_tag> {
+  timer_handle wheel;
+  task_record* task = nullptr;
+  region_record* region = nullptr;
+  instant deadline;
+  std::uint64_t seq = 0;
+  slab_key key{};
+};
+
+struct task_record : place,
+                     list_hook<struct region_tasks_tag>,
+                     list_hook<struct stall_tag>,
+                     list_hook<struct retry_tag> {
+  // What every dispatch touches.
+  poll_function poll = nullptr;
+  void* context = nullptr;
+  region_record* region = nullptr;
+  std::uint64_t queued_by = 0;
+  budget left;  // The ordinary budget.
+  task_state state = task_state::created;
+  bool took_waker = false;
+  bool wants_yield = false;
+  bool was_woken = false;  // During this poll.
+  bool was_cancelled_in_poll = false;
+  bool has_panicked = false;
+  bool is_finalizer = false;
+  bool is_held_back = false;  // Out of polls while the cancel queue is full.
+  bool is_ending = false;
+  bool has_overrun = false;         // Force-completion waits for an owned region.
+  std::uint32_t registrations = 0;  // Timers and waiters that may still wake it.
+  std::uint32_t home = 0;           // The worker that dispatched it last.
+  std::uint64_t value = 0;
+  bool has_value = false;
+  error failure{status::ok, 0};
+
+  // The cancellation.
+  std::uint64_t epoch = 0;
+  cancel_phase phase = cancel_phase::requested;
+  held_reason reason;
+  budget cleanup;                // Quota granted at T7, then left; and the priority.
+  std::uint64_t unobserved = 0;  // Polls in cancel_requested.
+  std::uint64_t cleanup_used = 0;
+  std::uint32_t mask_depth = 0;
+  cancel_kind deferred_kind = cancel_kind::user;  // While it is in the retry list.
+
+  // What belongs to it.
+  intrusive_list<cleanup_node, cleanup_tag> cleanups;
+  std::uint32_t cleanup_depth = 0;
+  intrusive_list<timer_record, timer_owner_tag> timers;
+  intrusive_list<waiter, waiter_tag> joiners;
+  intrusive_list<region_record, struct owner_tag> owned_regions;
+  std::uint32_t index_place = deadline_index::nowhere;
+
+  // For the end, and for those who look.
+  void (*drop)(void* context) noexcept = nullptr;
+  task_outcome result;
+  cause_ref panic_text{};
+  std::uint64_t child_seq = 0;
+  std::uint64_t polls = 0;
+  std::uint32_t holds = 0;  // Join handles, and whoever is just ending it.
+  budget granted;
+  instant spawned_at;
+  std::uint64_t last_event = 0;
+  slab_key key{};
+  short_name name;
+  std::source_location site;
+  std::uint8_t waits_for = 0;  // wait_code, for reports; meaningful while parked.
+  std::uint64_t waits_on = 0;
+};
+
+/// The fold of R-142: keeps what a fold in creation order would give, whatever the order in which children end.
+struct outcome_fold {
+  task_outcome best;
+  held_reason reason;      // Of `best`, when it is cancelled.
+  std::uint64_t from = 0;  // Creation number of the child it came from.
+};
+
+struct region_record : list_hook<struct sibling_tag>, list_hook<owner_tag>, list_hook<struct pending_tag> {
+  region_id id{};
+  asx::kernel* owner_kernel = nullptr;
+  region_record* parent = nullptr;
+  task_record* owner = nullptr;  // The task whose block this is; null for most.
+  region_state state = region_state::open;
+  bool is_driven = false;
+  bool had_child = false;
+  bool is_close_held = false;
+  bool has_reason = false;
+  budget limits;
+  intrusive_list<region_record, sibling_tag> children;  // Not closed, in creation order.
+  intrusive_list<task_record, region_tasks_tag> tasks;  // Live, in creation order.
+  std::uint32_t live_tasks = 0;
+  std::uint32_t live_regions = 0;
+  std::uint32_t reserved_slots = 0;  // Two-stage spawns that are not committed yet.
+  std::uint64_t next_child = 0;
+  std::uint64_t child_seq = 0;
+  std::uint32_t max_tasks = UINT32_MAX;
+  held_reason reason;
+  cause_ref kept{};  // The reason as its children's cause.
+  intrusive_list<finalizer_node, finalizer_tag> finalizers;
+  std::uint32_t finalizer_depth = 0;
+  std::uint64_t next_finalizer = 0;
+  intrusive_list<struct obligation_record, struct ledger_tag> ledger;  // Reserved, in creation order.
+  std::uint32_t reserved = 0;
+  std::uint64_t leaked = 0;
+  intrusive_list<owned, owned_tag> things;
+  intrusive_list<timer_record, timer_owner_tag> timers;
+  intrusive_list<waiter, waiter_tag> closers;
+  outcome_fold fold;
+  struct arena_chunk* arena = nullptr;
+  std::uint64_t arena_bytes = 0;
+  std::uint32_t holds = 0;
+  void* context = nullptr;
+  void (*closed)(void* context, region_handle region) noexcept = nullptr;
+  slab_key key{};
+  instant created_at;
+  short_name name;
+  std::source_location site;
+};
+
+struct obligation_record : list_hook<ledger_tag> {
+  obligation_id id{};
+  obligation_state state = obligation_state::reserved;
+  region_record* region = nullptr;  // While it is reserved.
+  region_id region_number{};
+  task_id owner{};
+  std::source_location site;
+  std::uint32_t slot = 0;
+};
+
+/// Obligations whose records stay readable until their slots are used again.
+class obligation_table {
+ public:
+  obligation_table(std::uint32_t limit, memory_port memory) noexcept
+      : core_(sizeof(obligation_record), alignof(obligation_record), limit, memory) {}
+  ~obligation_table() {
+    for (std::uint32_t i = 0; core_.present(i); ++i) {
+      if (core_.generation(i) != 0) std::destroy_at(at(i));
+    }
+  }
+  obligation_table(const obligation_table&) = delete;
+  obligation_table& operator=(const obligation_table&) = delete;
+
+  [[nodiscard]] slab_entry<obligation_record> reserve() noexcept {
+    const std::uint32_t index = core_.lowest_free();
+    if (index == slab_core::npos) return {};
+    if (core_.generation(index) != 0) std::destroy_at(at(index));
+    core_.take(index);
+    auto* const o = new (core_.record(index)) obligation_record;
+    o->slot = index;
+    return {o, {index, ++core_.generation(index)}};
+  }
+  void resolve(const obligation_record& o) noexcept { core_.give_back(o.slot); }
+  [[nodiscard]] obligation_record* find(obligation_handle h) const noexcept {
+    const std::uint32_t i = h.index();
+    if (!h.is(type_tag::obligation) || h.generation == 0 || !core_.present(i)) return nullptr;
+    return core_.generation(i) == h.generation ? at(i) : nullptr;
+  }
+  [[nodiscard]] std::uint32_t live() const noexcept { return core_.live(); }
+  [[nodiscard]] bool reserve_all() noexcept { return core_.reserve(core_.limit()); }
+
+ private:
+  [[nodiscard]] obligation_record* at(std::uint32_t i) const noexcept {
+    return std::launder(reinterpret_cast<obligation_record*>(core_.record(i)));
+  }
+  slab_core core_;
+};
+
+}  // namespace asx::detail

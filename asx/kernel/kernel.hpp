@@ -1,0 +1,366 @@
+// asx/kernel/kernel.hpp - regions, tasks, obligations, cancellation: the only code that moves a state.
+//
+//     root --+-- region --+-- region --+-- task        a region ends only when everything in it has ended
+//            |            +-- task     +-- obligation
+//            +-- task
+//
+// closing a region asks every task below it to cancel, before the call returns, in order of creation.
+// R-07        close is driven by the kernel, innermost first; the single steps are for tests.
+// R-09        refusals come in a fixed order: stale_handle, region_closed, region_not_open, admission_closed, limits.
+// R-14        a close that the cancel queue has no room for is refused before anybody is asked.
+// R-19        a task that ends before it observed its cancel keeps its own outcome.
+// R-24        a cleanup that overruns its quota is completed by the kernel.
+// R-133       a record that nobody holds is free at once when it has ended.
+// U-36        every refusal leaves everything as it was, but for an event in the journal.
+//
+// The kernel runs on whoever steps it (asx/runtime); it reads no clock and makes no thread. It calls user code - polls,
+// cleanup actions, finalizers, drops - only after its own state is in order, and each may call it back.
+//
+// Cancel points: none here; cx::checkpoint is one.
+// Threads: one, the one that steps the runtime.
+// Lifetime: scheduler, wheel, journal and memory outlive it. Everything must have ended before it dies (shutdown).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <string_view>
+
+#include "asx/base/config.hpp"
+#include "asx/base/intrusive_list.hpp"
+#include "asx/base/memory.hpp"
+#include "asx/base/slab.hpp"
+#include "asx/journal/journal.hpp"
+#include "asx/kernel/contract.hpp"
+#include "asx/kernel/cx.hpp"
+#include "asx/kernel/detail/records.hpp"
+#include "asx/kernel/owned.hpp"
+#include "asx/model/witness.hpp"
+#include "asx/sched/scheduler.hpp"
+#include "asx/wheel/timer_wheel.hpp"
+
+namespace asx {
+
+struct task_spec {
+  poll_function poll = nullptr;
+  void* context = nullptr;
+  void (*drop)(void* context) noexcept = nullptr;  // Called once, after the task has ended.
+  budget limits{.priority = 128};                  // Met with the region's.
+  std::string_view name{};                         // Its first 23 bytes are kept.
+  std::source_location site = std::source_location::current();
+  bool is_held = false;  // The handle owns the result: the record stays until release_task.
+};
+
+struct region_spec {
+  budget limits{};
+  std::uint32_t max_tasks = UINT32_MAX;
+  std::string_view name{};
+  std::source_location site = std::source_location::current();
+  bool is_held = false;
+  void* context = nullptr;
+  void (*closed)(void* context, region_handle region) noexcept = nullptr;  // Called once; its result can be read then.
+  task_handle owner{};  // A task whose cancel closes this region (R1b), and which is not completed before it.
+};
+
+/// Room for one task, taken; commit cannot fail.
+class [[nodiscard("a slot must be committed or abandoned")]] task_slot {
+ public:
+  task_slot() noexcept = default;
+  task_slot(const task_slot&) = delete;
+  task_slot& operator=(const task_slot&) = delete;
+  ~task_slot() { ASX_ASSERT(task_ == nullptr, "a reserved task slot is committed or abandoned before it dies"); }
+
+ private:
+  friend class kernel;
+  detail::task_record* task_ = nullptr;
+};
+
+/// What a caller says when it cancels or closes. The kernel adds who and when.
+struct cancel_request {
+  cancel_kind kind = cancel_kind::user;
+  std::string_view message{};
+};
+
+struct task_report {
+  task_id id{};
+  task_state state = task_state::created;
+  bool is_queued = false;
+  lane queued_in = lane::ready;
+  std::uint64_t polls = 0;
+  std::uint64_t epoch = 0;
+  cancel_phase phase = cancel_phase::requested;
+  const cancel_reason* reason = nullptr;  // Null while nobody asked for a cancel.
+  std::uint64_t cleanup_polls_left = 0;
+  std::uint32_t mask_depth = 0;
+  budget left{};
+};
+
+struct region_report {
+  region_id id{};
+  region_state state = region_state::open;
+  std::uint32_t live_tasks = 0;
+  std::uint32_t live_regions = 0;
+  std::uint32_t reserved = 0;
+  std::uint64_t leaked = 0;
+  const cancel_reason* reason = nullptr;
+};
+
+/// The five checks of quiescence: the first that fails, and all of them.
+struct quiescence_result {
+  status first = status::ok;
+  std::uint32_t failed = 0;  // Bits: 0 tasks, 1 obligations, 2 regions, 3 timers, 4 channels.
+};
+
+class ASX_API kernel {
+ public:
+  kernel(const resource_contract& contract, const kernel_options& options, scheduler& sched, timer_wheel& wheel,
+         journal& log, memory_port memory = heap_memory()) noexcept;
+  ~kernel();
+  kernel(const kernel&) = delete;
+  kernel& operator=(const kernel&) = delete;
+
+  /// False when the contract's memory was refused at the start.
+  [[nodiscard]] bool ready() const noexcept { return root_ != nullptr; }
+
+  // ---- regions
+  [[nodiscard]] region_handle root() const noexcept;
+  [[nodiscard]] status create_region(region_handle parent, const region_spec& spec, region_handle& out) noexcept;
+  /// Asks everything below to cancel and lets the kernel drive the region to closed.
+  [[nodiscard]] status close(region_handle region, const cancel_request& why = {}) noexcept;
+  /// The single steps; a region that is only stepped is not driven.
+  [[nodiscard]] status begin_close(region_handle region, const cancel_request& why = {}) noexcept;
+  [[nodiscard]] status begin_drain(region_handle region) noexcept;
+  [[nodiscard]] status begin_finalize(region_handle region) noexcept;
+  [[nodiscard]] status finish_close(region_handle region) noexcept;
+  [[nodiscard]] status add_finalizer(region_handle region, finalizer_function run, void* context) noexcept;
+  /// Memory that is freed when the region closes. region_closed afterwards.
+  [[nodiscard]] status arena_allocate(region_handle region, std::size_t bytes, std::size_t alignment,
+                                      void*& out) noexcept;
+  [[nodiscard]] status inspect(region_handle region, region_report& out) const noexcept;
+  /// incomplete_children while it is not closed. What the outcome refers to lives as long as the record.
+  [[nodiscard]] status result(region_handle region, task_outcome& out) const noexcept;
+  /// ok: it is closed already, and nobody waits. would_block: `w` waits, and its task is woken then.
+  [[nodiscard]] status await_closed(region_handle region, cx& c, waiter& w) noexcept;
+  status release_region(region_handle region) noexcept;
+  /// Things that lie in a region; it must be open.
+  [[nodiscard]] status adopt(region_handle region, owned& thing) noexcept;
+
+  // ---- tasks
+  [[nodiscard]] status spawn(region_handle region, const task_spec& spec, task_handle& out) noexcept;
+  [[nodiscard]] status reserve_task(region_handle region, task_slot& out) noexcept;
+  task_handle commit(task_slot& slot, const task_spec& spec) noexcept;
+  void abandon(task_slot& slot) noexcept;
+  [[nodiscard]] status request_cancel(task_handle task, const cancel_request& why = {}, bool* newly = nullptr) noexcept;
+  /// Ends a task from outside: err or panicked from created; err, ok or panicked later. cancelled needs a witness, and
+  /// finalizing only ends by itself: invalid_transition.
+  [[nodiscard]] status complete(task_handle task, const task_outcome& result) noexcept;
+  [[nodiscard]] status inspect(task_handle task, task_report& out) const noexcept;
+  [[nodiscard]] status witness(task_handle task, cancel_witness& out) const noexcept;
+  /// tasks_still_active while it is live. What the outcome refers to lives as long as the record.
+  [[nodiscard]] status result(task_handle task, task_outcome& out) const noexcept;
+  [[nodiscard]] status await_completed(task_handle task, cx& c, waiter& w) noexcept;
+  status release_task(task_handle task) noexcept;
+  [[nodiscard]] waker waker_of(task_handle task) noexcept;
+
+  // ---- obligations
+  [[nodiscard]] status reserve(region_handle region, obligation_handle& out,
+                               std::source_location site = std::source_location::current()) noexcept;
+  [[nodiscard]] status commit(obligation_handle obligation) noexcept;
+  [[nodiscard]] status abort(obligation_handle obligation) noexcept;
+  [[nodiscard]] status inspect(obligation_handle obligation, obligation_state& out) const noexcept;
+
+  // ---- timers
+  /// Wakes the calling task at `deadline`. region_not_open by R-88; budget_exhausted or cancelled past the task's own
+  /// deadline; else as timer_wheel::register_timer.
+  [[nodiscard]] status register_timer(cx& c, instant deadline, slab_key& out) noexcept;
+  /// A timer of the region that wakes nobody.
+  [[nodiscard]] status register_timer(region_handle region, instant deadline, slab_key& out) noexcept;
+  /// False when it fired or was cancelled before.
+  bool cancel_timer(slab_key timer) noexcept;
+
+  // ---- the whole
+  /// Shuts every gate and closes the root, whatever the cancel queue's limit. A second call strengthens.
+  [[nodiscard]] status begin_shutdown(const cancel_request& why = {cancel_kind::shutdown, {}}) noexcept;
+  [[nodiscard]] bool is_shutting_down() const noexcept { return is_shutting_down_; }
+  [[nodiscard]] quiescence_result check_quiescence() const noexcept;
+  /// Somebody outside may still wake somebody: stall polls wait.
+  void take_foreign_hold() noexcept;
+  void release_foreign_hold() noexcept;
+  /// Over the canonical state: what a refusal must not change.
+  [[nodiscard]] std::uint64_t state_hash() const noexcept;
+  /// Logical time for calls that come from outside a step. It never goes back.
+  void set_time(instant now) noexcept { now_ = later(now_, now); }
+  [[nodiscard]] instant now() const noexcept { return now_; }
+  [[nodiscard]] std::uint64_t live_tasks() const noexcept { return live_tasks_; }
+  [[nodiscard]] std::uint64_t live_regions() const noexcept { return live_regions_; }
+  [[nodiscard]] std::uint64_t nominal_used() const noexcept { return bytes_; }
+  [[nodiscard]] const resource_contract& contract() const noexcept { return contract_; }
+  /// True while user code runs under this kernel: a run must not be entered again.
+  [[nodiscard]] bool is_inside() const noexcept { return current_ != nullptr || is_settling_; }
+  [[nodiscard]] const detail::causes& reasons() const noexcept { return causes_; }
+
+  // ---- what a step asks (asx/runtime/worker_step.hpp)
+  [[nodiscard]] instant next_due() noexcept { return earlier(wheel_.next_deadline(), index_.next()); }
+  std::uint32_t pass_time(std::uint32_t worker, instant now) noexcept;
+  void take_inputs(std::uint32_t worker, instant now) noexcept {
+    now_ = later(now_, now);
+    worker_ = worker;
+    if (!retries_.empty()) [[unlikely]]
+      retry_cancels();
+  }
+  [[nodiscard]] std::uint64_t queued_by(place& p) noexcept { return static_cast<detail::task_record&>(p).queued_by; }
+  void poll(std::uint32_t worker, place& p, dispatch_source from, instant now, std::uint64_t dispatched) noexcept;
+  [[nodiscard]] place* take_stalled(std::uint32_t worker, instant now) noexcept;
+  [[nodiscard]] pressure weigh() noexcept;
+
+  /// Calls visit(record) for every region from the root on, parents first; for reports.
+  template <class Visit>
+  void for_each_region(Visit visit) const {
+    for (detail::region_record* r = root_; r != nullptr; r = next_in_tree(*root_, *r)) visit(*r);
+  }
+
+ private:
+  friend class cx;
+  friend class waker;
+  friend class waiter;
+  using task_record = detail::task_record;
+  using region_record = detail::region_record;
+  using timer_record = detail::timer_record;
+  using obligation_record = detail::obligation_record;
+
+  struct refusal {
+    status code = status::ok;
+    limit_code limit = limit_code::none;
+    std::uint64_t value = 0;
+  };
+
+  // journal
+  std::uint64_t note(event_kind kind, std::uint64_t subject, std::uint64_t object = 0, std::uint64_t a = 0,
+                     std::uint64_t b = 0, std::uint64_t cause = 0, std::uint32_t flags = 0) noexcept {
+    if (log_.mode() == journal_mode::off) return 0;
+    return log_.append(kind, {.time_ns = now_.ns,
+                              .subject = subject,
+                              .object = object,
+                              .a = a,
+                              .b = b,
+                              .cause = cause != 0 ? cause : cause_,
+                              .worker = static_cast<std::uint16_t>(worker_),
+                              .flags = flags});
+  }
+  status refuse(event_kind kind, std::uint64_t object, const refusal& why) noexcept;
+  [[nodiscard]] std::uint64_t caller() const noexcept;
+
+  // lookup
+  [[nodiscard]] task_record* find(task_handle h) const noexcept;
+  [[nodiscard]] region_record* find(region_handle h) const noexcept;
+  [[nodiscard]] static task_handle handle_of(const task_record& t) noexcept;
+  [[nodiscard]] static region_handle handle_of(const region_record& r) noexcept;
+
+  // admission
+  [[nodiscard]] refusal gate(const region_record& r) const noexcept;
+  [[nodiscard]] bool is_finalizer_call(const region_record& r) const noexcept;
+  [[nodiscard]] bool has_bytes(std::uint64_t bytes) const noexcept {
+    return contract_.max_bytes == 0 || bytes_ + bytes <= contract_.max_bytes;
+  }
+  [[nodiscard]] refusal admit_task(const region_record& r) noexcept;
+
+  // tasks
+  void enqueue(task_record& t, wake_code why, std::uint64_t cause, std::uint64_t by = 0) noexcept;
+  void wake(task_record& t, wake_code why, std::uint64_t cause = 0) noexcept;
+  void wake(slab_key key) noexcept;
+  void run_dispatch(task_record& t) noexcept;
+  [[nodiscard]] bool prepare_poll(task_record& t) noexcept;
+  void call(task_record& t) noexcept;
+  void after_poll(task_record& t, poll_result said) noexcept;
+  void panic(task_record& t, std::string_view text, const std::source_location& site) noexcept;
+  void unwind(task_record& t) noexcept;
+  void end(task_record& t, task_trigger on, task_outcome result, std::uint32_t flags = 0) noexcept;
+  void force_complete(task_record& t) noexcept;
+  void release_if_done(task_record& t) noexcept;
+  void drop_deadline(task_record& t, event_kind why) noexcept;
+  void cancel_timers(intrusive_list<timer_record, detail::timer_owner_tag>& timers) noexcept;
+
+  // cancellation
+  [[nodiscard]] cancel_reason reason_from(const cancel_request& why, const region_record& origin) const noexcept;
+  void deliver(task_record& t, const cancel_reason& reason, std::uint32_t flags, std::uint64_t cause) noexcept;
+  void strengthen_task(task_record& t, const cancel_reason& reason, std::uint32_t flags, std::uint64_t cause) noexcept;
+  [[nodiscard]] bool raise(task_record& t, cancel_kind kind) noexcept;
+  void acknowledge(task_record& t, bool is_forced) noexcept;
+  [[nodiscard]] status checkpoint(task_record& t) noexcept;
+  void retry_cancels() noexcept;
+  [[nodiscard]] std::uint64_t unobserved_limit(const task_record& t) const noexcept;
+  void cancel_owned_regions(task_record& t, std::uint64_t cause) noexcept;
+
+  // regions
+  [[nodiscard]] status close_with(region_handle region, const cancel_request& why, bool is_driven) noexcept;
+  void propagate(region_record& from, const cancel_reason& reason, region_trigger on, bool is_driven,
+                 std::uint64_t cause) noexcept;
+  void mark(region_record& r, const cancel_reason& reason, region_trigger on, bool is_driven,
+            std::uint64_t cause) noexcept;
+  void set_reason(region_record& r, const cancel_reason& reason) noexcept;
+  [[nodiscard]] std::uint64_t uncancelled_below(const region_record& from) const noexcept;
+  [[nodiscard]] static region_record* next_in_tree(const region_record& root, const region_record& r) noexcept;
+  void move(region_record& r, region_trigger on, std::uint64_t a, std::uint64_t b = 0,
+            std::uint64_t cause = 0) noexcept;
+  void look_at(region_record& r) noexcept;
+  void settle() noexcept;
+  void evaluate(region_record& r) noexcept;
+  void run_finalizers(region_record& r) noexcept;
+  [[nodiscard]] status try_close(region_record& r) noexcept;
+  void fold(region_record& r, const task_outcome& result, std::uint64_t from) noexcept;
+  void release_if_done(region_record& r) noexcept;
+  void free_arena(region_record& r) noexcept;
+  void serve(intrusive_list<waiter, waiter_tag>& waiting, wake_code why, event_kind told,
+             std::uint64_t subject) noexcept;
+  void resolve(obligation_record& o, obligation_state to, event_kind kind) noexcept;
+  [[nodiscard]] status settle_obligation(obligation_handle h, obligation_state to) noexcept;
+  [[nodiscard]] status add_timer(task_record* t, region_record& r, instant deadline, slab_key& out) noexcept;
+  void remove_timer(timer_record& timer) noexcept;
+
+  resource_contract contract_;
+  kernel_options options_;
+  scheduler& sched_;
+  timer_wheel& wheel_;
+  journal& log_;
+  memory_port memory_;
+
+  instant now_{};
+  std::uint32_t worker_ = 0;
+  std::uint64_t cause_ = 0;                // The event that what happens now follows from.
+  task_record* current_ = nullptr;         // Being polled.
+  region_record* in_finalizer_ = nullptr;  // Whose finalizer runs.
+  bool is_settling_ = false;
+  bool is_shutting_down_ = false;
+  bool ignores_timers_ = false;  // Everything was told to shut down: nobody waits for a timer.
+
+  slab<task_record> tasks_;
+  slab<region_record> regions_;
+  slab<timer_record> timers_;
+  slab<detail::cleanup_node> cleanups_;
+  slab<detail::finalizer_node> finalizers_;
+  detail::obligation_table obligations_;
+  detail::causes causes_;
+  detail::deadline_index index_;
+  region_record* root_ = nullptr;
+
+  intrusive_list<region_record, detail::pending_tag> pending_;  // To be looked at, innermost first.
+  intrusive_list<task_record, detail::retry_tag> retries_;    // Cancels of the kernel's own that found no room.
+  intrusive_list<task_record, detail::stall_tag> answering_;  // Cancelled or finalizer tasks: R-132 polls these.
+  std::uint64_t last_stalled_ = 0;                            // Creation number, within a round.
+
+  std::uint64_t next_task_ = 0;
+  std::uint64_t next_region_ = 0;
+  std::uint64_t next_obligation_ = 0;
+  std::uint64_t next_timer_seq_ = 0;
+  std::uint64_t live_tasks_ = 0;
+  std::uint64_t live_regions_ = 0;
+  std::uint64_t cancel_entries_ = 0;
+  std::uint64_t reserved_cancels_ = 0;
+  std::uint64_t reserved_obligations_ = 0;
+  std::uint64_t closing_regions_ = 0;
+  std::uint64_t missed_deadlines_ = 0;
+  std::uint64_t foreign_holds_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace asx

@@ -1,0 +1,234 @@
+// Cancellation: requests, delivery, strengthening, acknowledgement, and the tasks that never answer.
+#include "asx/kernel/kernel.hpp"
+
+namespace asx {
+
+using detail::region_record;
+using detail::task_record;
+
+cancel_reason kernel::reason_from(const cancel_request& why, const region_record& origin) const noexcept {
+  cancel_reason out;
+  out.kind = why.kind;
+  out.message = why.message;
+  out.timestamp = now_;
+  out.origin_region = current_ == nullptr ? origin.id : current_->region->id;
+  if (current_ != nullptr) out.origin_task = current_->task();
+  return out;
+}
+
+status kernel::request_cancel(task_handle task, const cancel_request& why, bool* newly) noexcept {
+  if (newly != nullptr) *newly = false;
+  task_record* const t = find(task);
+  if (t == nullptr) return refuse(event_kind::refused_cancel, 0, {status::stale_handle});
+  if (t->state == task_state::completed) return status::ok;
+  const bool is_first = t->epoch == 0;
+  if (is_first && cancel_entries_ >= contract_.max_cancel_queue) {
+    return refuse(event_kind::refused_cancel, t->task().value,
+                  {status::resource_exhausted, limit_code::cancel_queue, contract_.max_cancel_queue});
+  }
+  deliver(*t, reason_from(why, *t->region), 0, 0);
+  cancel_owned_regions(*t, 0);
+  if (newly != nullptr) *newly = is_first;
+  settle();
+  return status::ok;
+}
+
+// The blocks of a cancelled task close with it (R1b).
+void kernel::cancel_owned_regions(task_record& t, std::uint64_t cause) noexcept {
+  for (region_record* r = t.owned_regions.front(); r != nullptr; r = t.owned_regions.after(*r)) {
+    const cancel_reason& head = t.reason.get();
+    const cause_ref kept = causes_.keep(head);
+    propagate(*r, hop(head, kept, causes_, t.region->id, now_), region_trigger::parent_cancel, true, cause);
+    causes_.release(kept);
+  }
+}
+
+void kernel::deliver(task_record& t, const cancel_reason& reason, std::uint32_t flags, std::uint64_t cause) noexcept {
+  if (t.state == task_state::completed) return;
+  if (t.epoch != 0) return strengthen_task(t, reason, flags, cause);
+  const auto* const row = task_lifecycle.find(t.state, task_trigger::request_cancel);
+  ASX_ASSERT(row != nullptr, "a live task can always be asked to cancel");
+
+  drop_deadline(t, event_kind::deadline_dropped);  // The ordinary budget is suspended from here on.
+  t.epoch = 1;
+  t.phase = cancel_phase::requested;
+  t.reason.hold(causes_, reason);
+  t.cleanup = cleanup_budget(reason.kind);
+  ++cancel_entries_;
+  const cancel_reason& kept = t.reason.get();
+  const std::uint64_t asked =
+      note(event_kind::cancel_requested, t.task().value, kept.origin_region.value,
+           pack(static_cast<std::uint64_t>(kept.kind), kept.levels), kept.origin_task.value, cause, flags);
+  if (kept.truncated) note(event_kind::chain_truncated, t.task().value, t.region->id.value, kept.levels, 0, asked);
+  note(row->id == std::string_view("T2") ? event_kind::task_cancel_requested_unstarted
+                                         : event_kind::task_cancel_requested,
+       t.task().value, t.region->id.value, static_cast<std::uint64_t>(kept.kind), 0, asked, flags);
+  t.state = row->to;
+  auto& stall = static_cast<list_hook<detail::stall_tag>&>(t);
+  if (!stall.linked()) answering_.push_back(t);
+  if (auto& retry = static_cast<list_hook<detail::retry_tag>&>(t); retry.linked()) retry.unlink();
+  t.is_held_back = false;
+
+  if (&t == current_) {
+    t.was_cancelled_in_poll = true;  // Queued again when its poll ends.
+  } else if (t.is_queued()) {
+    sched_.push_cancel(t.home, t, t.cleanup.priority);
+    t.queued_by = note(event_kind::task_requeued, t.task().value, t.region->id.value,
+                       place_code(lane_code::cancel, t.priority(), t.worker()), t.insertion_seq(), asked);
+  } else {
+    enqueue(t, wake_code::cancel, asked, caller());
+  }
+}
+
+// no new epoch, no second wake; a stronger reason, a smaller quota, a higher priority.
+void kernel::strengthen_task(task_record& t, const cancel_reason& reason, std::uint32_t flags,
+                             std::uint64_t cause) noexcept {
+  const budget narrower = meet(t.cleanup, cleanup_budget(reason.kind));
+  const bool is_stronger = compare_strength(reason, t.reason.get()) > 0;
+  if (!is_stronger && narrower == t.cleanup) return;
+  t.cleanup = narrower;
+  if (is_stronger) {
+    const cancel_kind before = t.reason.get().kind;
+    t.reason.hold(causes_, reason);
+    const cancel_reason& kept = t.reason.get();
+    const std::uint64_t asked = note(event_kind::cancel_strengthened, t.task().value, kept.origin_region.value,
+                                     pack(static_cast<std::uint64_t>(kept.kind), static_cast<std::uint64_t>(before)),
+                                     t.cleanup.poll_quota, cause, flags);
+    event_kind kind = event_kind::task_restrengthened_requested;
+    if (t.state == task_state::cancelling) kind = event_kind::task_restrengthened_cancelling;
+    if (t.state == task_state::finalizing) kind = event_kind::task_restrengthened_finalizing;
+    note(kind, t.task().value, t.region->id.value, static_cast<std::uint64_t>(kept.kind),
+         t.state == task_state::cancelling ? t.cleanup.poll_quota : 0, asked, flags);
+  }
+  if (t.is_queued() && sched_.push_cancel(t.home, t, t.cleanup.priority)) {
+    t.queued_by = note(event_kind::task_requeued, t.task().value, t.region->id.value,
+                       place_code(lane_code::cancel, t.priority(), t.worker()), t.insertion_seq(), cause);
+  }
+}
+
+// A cancel of the kernel's own. False: the cancel queue is full; it is tried again in phase 0.
+bool kernel::raise(task_record& t, cancel_kind kind) noexcept {
+  std::uint64_t cause = 0;
+  const bool has_room = cancel_entries_ < contract_.max_cancel_queue;
+  if (!has_room) {
+    auto& retry = static_cast<list_hook<detail::retry_tag>&>(t);
+    if (!retry.linked()) {
+      retries_.push_back(t);
+      note(event_kind::cancel_deferred, t.task().value, t.region->id.value, static_cast<std::uint64_t>(kind),
+           contract_.max_cancel_queue);
+    }
+    t.deferred_kind = kind;
+    if (kind == cancel_kind::deadline) drop_deadline(t, event_kind::deadline_passed);
+    return false;
+  }
+  if (kind == cancel_kind::deadline) {
+    ++missed_deadlines_;
+    index_.leave(t);
+    cause = note(event_kind::deadline_passed, t.task().value, t.region->id.value, t.left.deadline.ns);
+  } else {
+    cause = note(event_kind::budget_spent, t.task().value, t.region->id.value, static_cast<std::uint64_t>(kind),
+                 kind == cancel_kind::poll_quota ? t.granted.poll_quota : t.granted.cost_quota);
+  }
+  cancel_reason reason;
+  reason.kind = kind;
+  reason.timestamp = now_;
+  reason.origin_region = t.region->id;
+  reason.origin_task = t.task();
+  deliver(t, reason, event_flags::forced, cause);
+  cancel_owned_regions(t, cause);
+  return true;
+}
+
+void kernel::retry_cancels() noexcept {
+  while (!retries_.empty() && cancel_entries_ < contract_.max_cancel_queue) {
+    task_record& t = *retries_.front();
+    static_cast<list_hook<detail::retry_tag>&>(t).unlink();
+    static_cast<void>(raise(t, t.deferred_kind));
+  }
+  settle();
+}
+
+std::uint64_t kernel::unobserved_limit(const task_record& t) const noexcept {
+  return options_.max_unobserved_cancel_polls == UINT32_MAX ? t.cleanup.poll_quota
+                                                            : options_.max_unobserved_cancel_polls;
+}
+
+// T7: the cleanup budget is armed, and timers from before are gone.
+void kernel::acknowledge(task_record& t, bool is_forced) noexcept {
+  const std::uint32_t flags = is_forced ? event_flags::forced : 0;
+  if (is_forced) {
+    note(event_kind::cancel_acknowledged_for, t.task().value, t.region->id.value, t.unobserved, 0, 0, flags);
+  }
+  t.state = task_state::cancelling;
+  t.phase = cancel_phase::cancelling;
+  note(event_kind::task_acknowledged, t.task().value, t.region->id.value,
+       static_cast<std::uint64_t>(t.reason.get().kind), t.cleanup.poll_quota, 0, flags);
+  cancel_timers(t.timers);
+}
+
+status kernel::checkpoint(task_record& t) noexcept {
+  if ((t.state == task_state::running || t.state == task_state::created) && t.left.deadline_passed(now_)) {
+    static_cast<void>(raise(t, cancel_kind::deadline));  // the index is looked at here, too.
+  }
+  if (t.mask_depth != 0) return status::ok;
+  if (t.state == task_state::cancel_requested) acknowledge(t, false);
+  return t.state == task_state::cancelling ? status::cancelled : status::ok;
+}
+
+// ---- time ---------------------------------------------------------------------------------------------------------
+
+std::uint32_t kernel::pass_time(std::uint32_t worker, instant now) noexcept {
+  now_ = later(now_, now);
+  worker_ = worker;
+  std::uint32_t passed = 0;
+  std::array<expired_timer, 16> due;
+  for (std::size_t count = 0; (count = wheel_.collect_expired(now_, due)) != 0;) {
+    for (std::size_t i = 0; i < count; ++i) {
+      timer_record* const timer =
+          timers_.find({static_cast<std::uint32_t>(due[i].token.record), due[i].token.generation});
+      if (timer == nullptr) continue;
+      ++passed;
+      task_record* const t = timer->task;
+      const std::uint64_t fired = note(event_kind::timer_fired, timer->wheel.id, t == nullptr ? 0 : t->task().value,
+                                       timer->deadline.ns, timer->seq);
+      remove_timer(*timer);
+      if (t != nullptr) wake(*t, wake_code::timer, fired);
+    }
+  }
+  while (!index_.empty() && index_.next() <= now_) {
+    ++passed;
+    static_cast<void>(raise(index_.front(), cancel_kind::deadline));
+  }
+  settle();
+  return passed;
+}
+
+// nothing can happen by itself any more, so those who owe an answer are asked once each, in order of creation.
+place* kernel::take_stalled(std::uint32_t worker, instant now) noexcept {
+  if (answering_.empty() || foreign_holds_ != 0 || !sched_.empty()) return nullptr;
+  if (!ignores_timers_ && (wheel_.live() != 0 || !index_.empty())) return nullptr;
+  worker_ = worker;
+  now_ = later(now_, now);
+  const auto is_eligible = [this](const task_record& t) {
+    if (t.is_queued() || t.is_held_back || (t.has_overrun && !t.owned_regions.empty())) return false;
+    return !(t.state == task_state::cancel_requested && options_.max_unobserved_cancel_polls == 0);
+  };
+  for (int round = 0; round < 2; ++round) {
+    task_record* next = nullptr;
+    for (task_record* t = answering_.front(); t != nullptr; t = answering_.after(*t)) {
+      if (t->task().value <= last_stalled_ || !is_eligible(*t)) continue;
+      if (next == nullptr || t->task() < next->task()) next = t;
+    }
+    if (next != nullptr) {
+      last_stalled_ = next->task().value;
+      const budget& in_force = next->state == task_state::cancelling ? next->cleanup : next->left;
+      note(event_kind::stall_poll, next->task().value, next->region->id.value,
+           in_force.poll_quota == unlimited ? 0 : in_force.poll_quota);
+      return next;
+    }
+    last_stalled_ = 0;  // The round is over; another one begins if somebody is left.
+  }
+  return nullptr;
+}
+
+}  // namespace asx

@@ -1,0 +1,496 @@
+// Regions: creation, close from the first request to closed, finalizers, the fold of outcomes, arenas.
+#include <utility>
+
+#include "asx/kernel/kernel.hpp"
+
+namespace asx {
+
+using detail::finalizer_node;
+using detail::region_record;
+using detail::task_record;
+
+namespace detail {
+struct arena_chunk {
+  arena_chunk* next;
+  std::size_t bytes;  // With this header.
+  std::size_t used;
+};
+}  // namespace detail
+
+using detail::arena_chunk;
+
+// ---- creation -----------------------------------------------------------------------------------------------------
+
+status kernel::create_region(region_handle parent, const region_spec& spec, region_handle& out) noexcept {
+  constexpr auto kind = event_kind::refused_region;
+  region_record* const p = find(parent);
+  if (p == nullptr) return refuse(kind, 0, {status::stale_handle});
+  if (const refusal shut = gate(*p); shut.code != status::ok) return refuse(kind, p->id.value, shut);
+  task_record* const owner = find(spec.owner);
+  if (!spec.owner.is_null() && owner == nullptr) return refuse(kind, p->id.value, {status::stale_handle});
+  constexpr status full = status::resource_exhausted;
+  if (regions_.live() >= contract_.max_regions) {
+    return refuse(kind, p->id.value, {full, limit_code::regions, contract_.max_regions});
+  }
+  if (!has_bytes(nominal_bytes::region))
+    return refuse(kind, p->id.value, {full, limit_code::memory, contract_.max_bytes});
+  const slab_entry<region_record> made = regions_.allocate();
+  if (!made) return refuse(kind, p->id.value, {full, limit_code::memory, 0});
+
+  region_record& r = *made.record;
+  r.key = made.key;
+  r.id = region_id{++next_region_};
+  r.owner_kernel = this;
+  r.parent = p;
+  r.limits = meet(p->limits, spec.limits);
+  r.max_tasks = spec.max_tasks;
+  r.name = detail::short_name(spec.name);
+  r.site = spec.site;
+  r.holds = spec.is_held ? 1 : 0;
+  r.child_seq = ++p->next_child;
+  r.created_at = now_;
+  r.context = spec.context;
+  r.closed = spec.closed;
+  if (owner != nullptr) {
+    r.owner = owner;
+    owner->owned_regions.push_back(r);
+  }
+  p->had_child = true;
+  p->children.push_back(r);
+  ++p->live_regions;
+  ++live_regions_;
+  bytes_ += nominal_bytes::region;
+  note(event_kind::region_created, r.id.value, p->id.value, caller(), r.limits.priority);
+  if (!spec.name.empty() && log_.mode() == journal_mode::full) {
+    log_.append_text(text_code::name, type_tag::region, r.id.value, r.name.view(), now_.ns);
+  }
+  out = handle_of(r);
+  return status::ok;
+}
+
+status kernel::add_finalizer(region_handle region, finalizer_function run, void* context) noexcept {
+  constexpr auto kind = event_kind::refused_finalizer;
+  region_record* const r = find(region);
+  if (r == nullptr) return refuse(kind, 0, {status::stale_handle});
+  if (run == nullptr) return refuse(kind, r->id.value, {status::invalid_argument});
+  if (const refusal shut = gate(*r); shut.code != status::ok) return refuse(kind, r->id.value, shut);
+  constexpr status full = status::resource_exhausted;
+  if (r->finalizer_depth >= contract_.max_finalizers_per_region) {
+    return refuse(kind, r->id.value, {full, limit_code::finalizers, contract_.max_finalizers_per_region});
+  }
+  if (finalizers_.live() >= contract_.max_finalizers) {
+    return refuse(kind, r->id.value, {full, limit_code::finalizers, contract_.max_finalizers});
+  }
+  if (!has_bytes(nominal_bytes::finalizer))
+    return refuse(kind, r->id.value, {full, limit_code::memory, contract_.max_bytes});
+  const slab_entry<finalizer_node> made = finalizers_.allocate(run, context, r->next_finalizer + 1);
+  if (!made) return refuse(kind, r->id.value, {full, limit_code::memory, 0});
+  ++r->next_finalizer;
+  made.record->key = made.key;
+  r->finalizers.push_front(*made.record);
+  ++r->finalizer_depth;
+  bytes_ += nominal_bytes::finalizer;
+  note(event_kind::finalizer_registered, r->id.value, caller(), r->next_finalizer);
+  return status::ok;
+}
+
+status kernel::adopt(region_handle region, owned& thing) noexcept {
+  region_record* const r = find(region);
+  if (r == nullptr) return status::stale_handle;
+  if (const refusal shut = gate(*r); shut.code != status::ok) return shut.code;
+  r->things.push_back(thing);
+  return status::ok;
+}
+
+// ---- the request to close -----------------------------------------------------------------------------------------
+
+// The region after `r` in the pre-order of `root`'s subtree; null behind the last. No recursion: a tree may be as deep
+// as memory allows (U-12).
+region_record* kernel::next_in_tree(const region_record& root, const region_record& r) noexcept {
+  if (region_record* const child = r.children.front(); child != nullptr) return child;
+  for (const region_record* at = &r; at != &root; at = at->parent) {
+    if (region_record* const sibling = at->parent->children.after(*at); sibling != nullptr) return sibling;
+  }
+  return nullptr;
+}
+
+std::uint64_t kernel::uncancelled_below(const region_record& from) const noexcept {
+  std::uint64_t count = 0;
+  for (const region_record* r = &from; r != nullptr; r = next_in_tree(from, *r)) {
+    for (const task_record* t = r->tasks.front(); t != nullptr; t = r->tasks.after(*t))
+      count += t->epoch == 0 ? 1U : 0U;
+    count += r->reserved_slots;
+  }
+  return count;
+}
+
+void kernel::set_reason(region_record& r, const cancel_reason& reason) noexcept {
+  r.reason.hold(causes_, reason);
+  r.has_reason = true;
+  causes_.release(r.kept);
+  r.kept = causes_.keep(r.reason.get());
+}
+
+// Closing, or strengthened where it is.
+void kernel::mark(region_record& r, const cancel_reason& reason, region_trigger on, bool is_driven,
+                  std::uint64_t cause) noexcept {
+  r.is_driven = r.is_driven || is_driven;
+  const std::uint64_t parent = r.parent == nullptr ? 0 : r.parent->id.value;
+  if (r.state == region_state::open) {
+    set_reason(r, reason);
+    ++closing_regions_;
+    r.state = region_state::closing;
+    event_kind kind = event_kind::region_closing;
+    if (on == region_trigger::parent_closing) kind = event_kind::region_closing_by_parent;
+    if (on == region_trigger::parent_cancel) kind = event_kind::region_closing_by_cancel;
+    note(kind, r.id.value, parent, caller(),
+         pack(static_cast<std::uint64_t>(reason.kind), std::uint64_t{r.live_tasks} + r.live_regions), cause);
+  } else if (!r.has_reason || compare_strength(reason, r.reason.get()) > 0) {
+    const cancel_kind before = r.reason.get().kind;
+    set_reason(r, reason);
+    note(event_kind::region_reason_strengthened, r.id.value, parent,
+         pack(static_cast<std::uint64_t>(reason.kind), static_cast<std::uint64_t>(before)), 0, cause);
+  }
+}
+
+// pre-order, tasks of a region before its sub-regions, all in order of creation. Runs no user code.
+void kernel::propagate(region_record& from, const cancel_reason& reason, region_trigger on, bool is_driven,
+                       std::uint64_t cause) noexcept {
+  mark(from, reason, on, is_driven, cause);
+  for (region_record* r = &from; r != nullptr; r = next_in_tree(from, *r)) {
+    if (r != &from) {
+      const region_record& parent = *r->parent;
+      mark(*r, hop(parent.reason.get(), parent.kept, causes_, parent.id, now_), region_trigger::parent_closing,
+           is_driven, cause);
+    }
+    const cancel_reason passed_on = hop(r->reason.get(), r->kept, causes_, r->id, now_);
+    for (task_record* t = r->tasks.front(); t != nullptr; t = r->tasks.after(*t)) {
+      deliver(*t, passed_on, event_flags::passed_on, cause);
+    }
+  }
+  if (!is_driven) return;
+  // Innermost first: children before parents, elder before younger.
+  region_record* r = &from;
+  while (region_record* const child = r->children.front()) r = child;
+  for (;;) {
+    look_at(*r);
+    if (r == &from) break;
+    region_record* const sibling = r->parent->children.after(*r);
+    if (sibling == nullptr) {
+      r = r->parent;
+      continue;
+    }
+    r = sibling;
+    while (region_record* const child = r->children.front()) r = child;
+  }
+}
+
+status kernel::close_with(region_handle region, const cancel_request& why, bool is_driven) noexcept {
+  constexpr auto kind = event_kind::refused_close;
+  region_record* const r = find(region);
+  if (r == nullptr) return refuse(kind, 0, {status::stale_handle});
+  if (r == root_) return refuse(kind, r->id.value, {status::invalid_transition});  // Only by shutdown (U-40).
+  if (r->state != region_state::open) return refuse(kind, r->id.value, {status::invalid_transition});
+  if (cancel_entries_ + uncancelled_below(*r) > contract_.max_cancel_queue) {
+    return refuse(kind, r->id.value,
+                  {status::resource_exhausted, limit_code::cancel_queue, contract_.max_cancel_queue});
+  }
+  propagate(*r, reason_from(why, *r), region_trigger::begin_close, is_driven, 0);
+  settle();
+  return status::ok;
+}
+
+status kernel::close(region_handle region, const cancel_request& why) noexcept {
+  return close_with(region, why, true);
+}
+status kernel::begin_close(region_handle region, const cancel_request& why) noexcept {
+  return close_with(region, why, false);
+}
+
+status kernel::begin_drain(region_handle region) noexcept {
+  region_record* const r = find(region);
+  if (r == nullptr) return status::stale_handle;
+  if (r->state != region_state::closing)
+    return refuse(event_kind::refused_close, r->id.value, {status::invalid_transition});
+  move(*r, region_trigger::begin_drain, pack(r->live_tasks, r->live_regions));
+  return status::ok;
+}
+
+status kernel::begin_finalize(region_handle region) noexcept {
+  region_record* const r = find(region);
+  if (r == nullptr) return status::stale_handle;
+  if (r->state != region_state::closing && r->state != region_state::draining) {
+    return refuse(event_kind::refused_close, r->id.value, {status::invalid_transition});
+  }
+  if (r->live_tasks != 0 || r->live_regions != 0) {
+    return refuse(event_kind::refused_close, r->id.value, {status::incomplete_children});
+  }
+  move(*r, r->state == region_state::closing ? region_trigger::begin_finalize : region_trigger::children_complete,
+       r->finalizer_depth);
+  look_at(*r);
+  settle();
+  return status::ok;
+}
+
+status kernel::finish_close(region_handle region) noexcept {
+  region_record* const r = find(region);
+  if (r == nullptr) return status::stale_handle;
+  if (r->state != region_state::finalizing) {
+    return refuse(event_kind::refused_close, r->id.value, {status::invalid_transition});
+  }
+  if (r->live_tasks != 0 || !r->finalizers.empty()) {
+    return refuse(event_kind::refused_close, r->id.value, {status::incomplete_children});
+  }
+  const status s = try_close(*r);
+  settle();
+  return s;
+}
+
+// ---- from closing to closed ---------------------------------------------------------------------------------------
+
+void kernel::move(region_record& r, region_trigger on, std::uint64_t a, std::uint64_t b, std::uint64_t cause) noexcept {
+  const auto* const row = region_lifecycle.find(r.state, on);
+  ASX_ASSERT(row != nullptr, "a region moves along a row of its table (R-01)");
+  const auto number = static_cast<std::uint16_t>(row - &region_lifecycle.rows()[0]);
+  r.state = row->to;
+  note(static_cast<event_kind>(static_cast<std::uint16_t>(event_kind::region_closing) + number), r.id.value,
+       r.parent == nullptr ? 0 : r.parent->id.value, a, b, cause);
+}
+
+void kernel::look_at(region_record& r) noexcept {
+  auto& hook = static_cast<list_hook<detail::pending_tag>&>(r);
+  if (!hook.linked() && r.state != region_state::open && r.state != region_state::closed) pending_.push_back(r);
+}
+
+// Regions are looked at one after the other, never inside each other: a finalizer that closes a region only adds it.
+void kernel::settle() noexcept {
+  if (is_settling_ || pending_.empty()) return;
+  is_settling_ = true;
+  while (region_record* const r = pending_.pop_front()) evaluate(*r);
+  is_settling_ = false;
+}
+
+void kernel::evaluate(region_record& r) noexcept {
+  const auto has_children = [&r] { return r.live_tasks != 0 || r.live_regions != 0; };
+  if (r.is_driven && r.state == region_state::closing) {
+    if (has_children()) {
+      move(r, region_trigger::begin_drain, pack(r.live_tasks, r.live_regions));
+    } else {
+      move(r, region_trigger::begin_finalize, r.finalizer_depth);
+    }
+  }
+  if (r.is_driven && r.state == region_state::draining && !has_children()) {
+    move(r, region_trigger::children_complete, r.finalizer_depth);
+  }
+  if (r.state != region_state::finalizing) return;
+  run_finalizers(r);
+  if (r.is_driven && r.live_tasks == 0) static_cast<void>(try_close(r));
+}
+
+void kernel::run_finalizers(region_record& r) noexcept {
+  while (finalizer_node* const f = r.finalizers.pop_front()) {
+    const finalizer_node job(f->run, f->context, f->number);
+    finalizers_.release(f->key);
+    bytes_ -= nominal_bytes::finalizer;
+    --r.finalizer_depth;
+    const std::uint64_t began = note(event_kind::finalizer_started, r.id.value, 0, job.number);
+    const std::uint64_t before = std::exchange(cause_, began);
+    in_finalizer_ = &r;
+    bool has_panicked = false;
+    status s = status::ok;
+#if defined(__cpp_exceptions)
+    try {
+      s = job.run(job.context, handle_of(r), *this);
+    } catch (...) {
+      has_panicked = true;
+    }
+#else
+    s = job.run(job.context, handle_of(r), *this);
+#endif
+    in_finalizer_ = nullptr;
+    if (has_panicked) {
+      fold(r, task_outcome::panicked({"a finalizer threw", r.site.file_name(), r.site.line()}), UINT64_MAX);
+      s = status::invalid_argument;
+    }
+    if (s == status::ok) {
+      note(event_kind::finalizer_done, r.id.value, 0, job.number);
+    } else {
+      note(event_kind::finalizer_failed, r.id.value, 0, job.number, static_cast<std::uint64_t>(s));
+    }
+    cause_ = before;
+  }
+}
+
+// owned things, timers, then the obligations. What the policy holds is tried again when one is resolved.
+status kernel::try_close(region_record& r) noexcept {
+  while (owned* const thing = r.things.pop_front()) thing->ops->finalize(*thing, *this);
+  cancel_timers(r.timers);
+  if (r.reserved != 0 && options_.leaks == leak_policy::hold) {
+    if (!r.is_close_held) {
+      note(event_kind::region_close_held, r.id.value, r.parent == nullptr ? 0 : r.parent->id.value, r.reserved,
+           static_cast<std::uint64_t>(status::unresolved_obligations));
+    }
+    r.is_close_held = true;
+    return status::unresolved_obligations;
+  }
+  while (obligation_record* const o = r.ledger.front()) {  // In order of creation.
+    resolve(*o, obligation_state::leaked, event_kind::obligation_leaked);
+    ++r.leaked;
+  }
+  if (r.leaked != 0) {
+    note(event_kind::region_leaked, r.id.value, r.parent == nullptr ? 0 : r.parent->id.value, r.leaked,
+         static_cast<std::uint64_t>(status::unresolved_obligations));
+  }
+  const task_outcome& out = r.fold.best;
+  const bool overran = out.is_cancelled() && out.cancelled_by().cleanup_budget_exceeded;
+  move(r, region_trigger::finalization_complete, pack(static_cast<std::uint64_t>(out.kind()), overran ? 1 : 0),
+       r.leaked);
+  --closing_regions_;
+  --live_regions_;
+  free_arena(r);
+  if (auto& hook = static_cast<list_hook<detail::pending_tag>&>(r); hook.linked()) hook.unlink();
+
+  ++r.holds;
+  if (r.owner != nullptr) {
+    task_record& owner = *r.owner;
+    static_cast<list_hook<detail::owner_tag>&>(r).unlink();
+    r.owner = nullptr;
+    if (owner.has_overrun && owner.owned_regions.empty()) wake(owner, wake_code::closed);
+  }
+  if (region_record* const parent = r.parent; parent != nullptr) {
+    static_cast<list_hook<detail::sibling_tag>&>(r).unlink();
+    --parent->live_regions;
+    fold(*parent, out, r.child_seq);
+    look_at(*parent);
+  }
+  serve(r.closers, wake_code::closed, event_kind::close_waiter_woken, r.id.value);
+  if (r.closed != nullptr) r.closed(r.context, handle_of(r));
+  --r.holds;
+  release_if_done(r);
+  return status::ok;
+}
+
+// what a fold over the children in order of creation would give, whatever the order in which they end.
+void kernel::fold(region_record& r, const task_outcome& result, std::uint64_t from) noexcept {
+  detail::outcome_fold& f = r.fold;
+  bool wins = result.severity() > f.best.severity();
+  if (result.kind() == f.best.kind()) {
+    const bool is_elder = from < f.from;
+    switch (result.kind()) {
+      case outcome_kind::ok: wins = result.has_value() && (!f.best.has_value() || is_elder); break;
+      case outcome_kind::cancelled: {
+        const auto order = compare_strength(result.reason(), f.reason.get());
+        wins = order > 0 || (order == 0 && is_elder);
+        break;
+      }
+      default: wins = is_elder; break;
+    }
+  }
+  if (!wins) return;
+  f.best = result;
+  f.from = from;
+  if (result.is_cancelled()) {
+    f.reason.hold(causes_, result.reason());
+    cancellation how = result.cancelled_by();
+    how.reason = f.reason.get();
+    f.best = task_outcome::cancelled(how);
+  } else {
+    f.reason.release(causes_);
+    if (result.is_panicked()) f.best = task_outcome::panicked({{}, result.panic().file, result.panic().line});
+  }
+}
+
+void kernel::release_if_done(region_record& r) noexcept {
+  if (r.state != region_state::closed || r.holds != 0 || &r == root_) return;
+  note(event_kind::region_released, r.id.value, r.parent == nullptr ? 0 : r.parent->id.value);
+  r.reason.release(causes_);
+  r.fold.reason.release(causes_);
+  causes_.release(r.kept);
+  bytes_ -= nominal_bytes::region;
+  regions_.release(r.key);
+}
+
+status kernel::release_region(region_handle region) noexcept {
+  region_record* const r = find(region);
+  if (r == nullptr) return status::stale_handle;
+  if (r->holds == 0 || r == root_) return status::invalid_argument;
+  --r->holds;
+  release_if_done(*r);
+  return status::ok;
+}
+
+// ---- looking, waiting, and the arena ------------------------------------------------------------------------------
+
+status kernel::inspect(region_handle region, region_report& out) const noexcept {
+  const region_record* const r = find(region);
+  if (r == nullptr) return status::stale_handle;
+  out = {r->id,
+         r->state,
+         r->live_tasks,
+         r->live_regions,
+         r->reserved,
+         r->leaked,
+         r->has_reason ? &r->reason.get() : nullptr};
+  return status::ok;
+}
+
+status kernel::result(region_handle region, task_outcome& out) const noexcept {
+  const region_record* const r = find(region);
+  if (r == nullptr) return status::stale_handle;
+  if (r->state != region_state::closed) return status::incomplete_children;
+  out = r->fold.best;
+  return status::ok;
+}
+
+status kernel::await_closed(region_handle region, cx& c, waiter& w) noexcept {
+  region_record* const r = find(region);
+  if (r == nullptr) return refuse(event_kind::refused_join, 0, {status::stale_handle});
+  if (r->state == region_state::closed) return status::ok;
+  w.leave();
+  w.wake_ = waker{*this, c.task_->key};
+  ++c.task_->registrations;
+  r->closers.push_back(w);
+  c.task_->waits_for = static_cast<std::uint8_t>(wait_code::close);
+  c.task_->waits_on = r->id.value;
+  note(event_kind::task_waits, c.task_->task().value, r->id.value, static_cast<std::uint64_t>(wait_code::close));
+  return status::would_block;
+}
+
+status kernel::arena_allocate(region_handle region, std::size_t bytes, std::size_t alignment, void*& out) noexcept {
+  constexpr auto kind = event_kind::refused_memory;
+  constexpr std::size_t most = alignof(std::max_align_t);
+  region_record* const r = find(region);
+  if (r == nullptr) return refuse(kind, 0, {status::stale_handle});
+  if (r->state == region_state::closed) return refuse(kind, r->id.value, {status::region_closed});
+  if (alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment > most || bytes > SIZE_MAX / 2) {
+    return refuse(kind, r->id.value, {status::invalid_argument});
+  }
+  if (!has_bytes(bytes))
+    return refuse(kind, r->id.value, {status::resource_exhausted, limit_code::memory, contract_.max_bytes});
+  constexpr std::size_t header = (sizeof(arena_chunk) + most - 1) / most * most;
+  arena_chunk* chunk = r->arena;
+  const auto place_in = [&](const arena_chunk& c) { return (c.used + alignment - 1) / alignment * alignment; };
+  if (chunk == nullptr || place_in(*chunk) + bytes > chunk->bytes) {
+    const std::size_t wanted = header + bytes > 4096 ? header + bytes : 4096;
+    void* const block = memory_.allocate(memory_.context, wanted, most);
+    if (block == nullptr) return refuse(kind, r->id.value, {status::resource_exhausted, limit_code::memory, 0});
+    chunk = r->arena = new (block) arena_chunk{r->arena, wanted, header};
+  }
+  const std::size_t at = place_in(*chunk);
+  chunk->used = at + bytes;
+  r->arena_bytes += bytes;
+  bytes_ += bytes;
+  out = reinterpret_cast<std::byte*>(chunk) + at;
+  return status::ok;
+}
+
+void kernel::free_arena(region_record& r) noexcept {
+  while (arena_chunk* const chunk = r.arena) {
+    r.arena = chunk->next;
+    memory_.release(memory_.context, chunk, chunk->bytes, alignof(std::max_align_t));
+  }
+  bytes_ -= r.arena_bytes;
+  r.arena_bytes = 0;
+}
+
+}  // namespace asx

@@ -1,0 +1,522 @@
+// Tasks: admission, lanes, polls, ends.
+#include <string_view>
+#include <utility>
+
+#include "asx/kernel/kernel.hpp"
+
+#if defined(__cpp_exceptions)
+#include <exception>
+#endif
+
+namespace asx {
+
+using detail::region_record;
+using detail::task_record;
+
+namespace {
+
+bool is_answering(task_state s) noexcept {
+  return s == task_state::cancel_requested || s == task_state::cancelling || s == task_state::finalizing;
+}
+
+std::uint64_t place_operand(const task_record& t, wake_code why) noexcept {
+  return pack(place_code(static_cast<lane_code>(t.queued_in()), t.priority(), t.worker()),
+              static_cast<std::uint64_t>(why));
+}
+
+}  // namespace
+
+// ---- admission ----------------------------------------------------------------------------------------------------
+
+// A finalizer of the region, or one of its finalizer tasks, is calling.
+bool kernel::is_finalizer_call(const region_record& r) const noexcept {
+  if (r.state != region_state::finalizing) return false;
+  if (in_finalizer_ == &r) return true;
+  return current_ != nullptr && current_->is_finalizer && current_->region == &r;
+}
+
+kernel::refusal kernel::admit_task(const region_record& r) noexcept {
+  if (!is_finalizer_call(r)) {
+    if (const refusal shut = gate(r); shut.code != status::ok) return shut;
+  }
+  constexpr status full = status::resource_exhausted;
+  const std::uint32_t region_limit =
+      r.max_tasks < contract_.max_tasks_per_region ? r.max_tasks : contract_.max_tasks_per_region;
+  if (r.live_tasks >= region_limit) return {full, limit_code::region_tasks, region_limit};
+  if (tasks_.live() >= contract_.max_tasks) return {full, limit_code::tasks, contract_.max_tasks};
+  if (live_tasks_ >= contract_.max_ready_queue) return {full, limit_code::ready_queue, contract_.max_ready_queue};
+  if (!has_bytes(nominal_bytes::task)) return {full, limit_code::memory, contract_.max_bytes};
+  if (sched_.admit(tasks_.live() + 1) != status::ok || !index_.admit(tasks_.live() + 1)) {
+    return {full, limit_code::memory, 0};
+  }
+  return {};
+}
+
+status kernel::reserve_task(region_handle region, task_slot& out) noexcept {
+  ASX_ASSERT(out.task_ == nullptr, "a slot holds one task");
+  region_record* const r = find(region);
+  if (r == nullptr) return refuse(event_kind::refused_spawn, 0, {status::stale_handle});
+  const refusal why = admit_task(*r);
+  if (why.code != status::ok) return refuse(event_kind::refused_spawn, r->id.value, why);
+  const slab_entry<task_record> made = tasks_.allocate();
+  if (!made) return refuse(event_kind::refused_spawn, r->id.value, {status::resource_exhausted, limit_code::memory, 0});
+  made.record->key = made.key;
+  made.record->region = r;
+  made.record->is_finalizer = r->state == region_state::finalizing;
+  ++r->live_tasks;
+  ++r->reserved_slots;
+  ++live_tasks_;
+  bytes_ += nominal_bytes::task;
+  out.task_ = made.record;
+  return status::ok;
+}
+
+task_handle kernel::commit(task_slot& slot, const task_spec& spec) noexcept {
+  ASX_ASSERT(slot.task_ != nullptr && spec.poll != nullptr, "a slot is committed once, with something to poll");
+  task_record& t = *slot.task_;
+  slot.task_ = nullptr;
+  region_record& r = *t.region;
+  --r.reserved_slots;
+  r.had_child = true;
+  t.rename(task_id{++next_task_});
+  t.poll = spec.poll;
+  t.context = spec.context;
+  t.drop = spec.drop;
+  t.granted = t.left =
+      t.is_finalizer ? meet(spec.limits, cleanup_budget(r.reason.get().kind)) : meet(r.limits, spec.limits);
+  t.name = detail::short_name(spec.name);
+  t.site = spec.site;
+  t.holds = spec.is_held ? 1 : 0;
+  t.child_seq = ++r.next_child;
+  t.spawned_at = now_;
+  t.home = worker_;
+  r.tasks.push_back(t);
+  const bool has_deadline = !t.left.deadline.is_none();
+  const std::uint64_t spawned =
+      note(event_kind::task_spawned, t.task().value, r.id.value, caller(), pack(t.left.priority, has_deadline ? 1 : 0),
+           0, t.is_finalizer ? event_flags::finalizer : 0);
+  if (!spec.name.empty() && log_.mode() == journal_mode::full) {
+    log_.append_text(text_code::name, type_tag::task, t.task().value, t.name.view(), now_.ns);
+  }
+  if (has_deadline) {
+    index_.enter(t, t.left.deadline, t.task().value);
+    note(event_kind::deadline_indexed, t.task().value, r.id.value, t.left.deadline.ns, 0, spawned);
+  }
+  if (t.is_finalizer) answering_.push_back(t);
+  enqueue(t, wake_code::spawn, spawned);
+  const task_handle out = handle_of(t);
+  // The region began to close between the two stages: the task is born cancelled, like its siblings.
+  if (r.state != region_state::open && !t.is_finalizer) {
+    deliver(t, hop(r.reason.get(), r.kept, causes_, r.id, now_), event_flags::passed_on, spawned);
+  }
+  return out;
+}
+
+void kernel::abandon(task_slot& slot) noexcept {
+  if (slot.task_ == nullptr) return;
+  task_record& t = *slot.task_;
+  slot.task_ = nullptr;
+  region_record& r = *t.region;
+  --r.reserved_slots;
+  --r.live_tasks;
+  --live_tasks_;
+  bytes_ -= nominal_bytes::task;
+  tasks_.release(t.key);
+  look_at(r);
+  settle();
+}
+
+status kernel::spawn(region_handle region, const task_spec& spec, task_handle& out) noexcept {
+  if (spec.poll == nullptr) return refuse(event_kind::refused_spawn, 0, {status::invalid_argument});
+  task_slot slot;
+  const status s = reserve_task(region, slot);
+  if (s == status::ok) out = commit(slot, spec);
+  return s;
+}
+
+// ---- lanes --------------------------------------------------------------------------------------------------------
+
+// One function says where a task belongs.
+void kernel::enqueue(task_record& t, wake_code why, std::uint64_t cause, std::uint64_t by) noexcept {
+  if (is_answering(t.state)) {
+    sched_.push(t.home, t, lane::cancel, t.cleanup.priority);
+  } else if (!t.left.deadline.is_none()) {
+    sched_.push(t.home, t, lane::timed, t.left.priority, t.left.deadline);
+  } else {
+    sched_.push(worker_, t, lane::ready, t.left.priority);
+  }
+  t.queued_by = note(event_kind::task_woken, t.task().value, by, place_operand(t, why), t.insertion_seq(), cause);
+}
+
+void kernel::wake(task_record& t, wake_code why, std::uint64_t cause) noexcept {
+  if (t.state == task_state::completed || t.is_held_back || t.is_ending) return;
+  if (&t == current_) {
+    t.was_woken = true;
+  } else if (!t.is_queued()) {
+    enqueue(t, why, cause, caller());
+  }
+}
+
+void kernel::wake(slab_key key) noexcept {
+  if (task_record* const t = tasks_.find(key); t != nullptr) wake(*t, wake_code::other);
+}
+
+void waker::wake() const noexcept {
+  if (kernel_ != nullptr) kernel_->wake(key_);
+}
+
+waker kernel::waker_of(task_handle task) noexcept {
+  task_record* const t = find(task);
+  return t == nullptr ? waker{} : waker{*this, t->key};
+}
+
+// ---- a dispatch ---------------------------------------------------------------------------------------------------
+
+void kernel::poll(std::uint32_t worker, place& p, dispatch_source, instant now, std::uint64_t dispatched) noexcept {
+  auto& t = static_cast<task_record&>(p);
+  ASX_ASSERT(current_ == nullptr, "one task is polled at a time");
+  now_ = later(now_, now);
+  worker_ = worker;
+  cause_ = dispatched;
+  t.home = worker;
+  current_ = &t;
+  run_dispatch(t);
+  current_ = nullptr;
+  settle();
+  cause_ = 0;
+}
+
+void kernel::run_dispatch(task_record& t) noexcept {
+  if (t.state == task_state::finalizing) {
+    return end(t, task_trigger::finalize_done, task_outcome::cancelled(t.reason.get()));
+  }
+  if (t.has_overrun) return force_complete(t);
+  if (prepare_poll(t)) call(t);
+}
+
+// Budgets, quotas and the moves that come before a poll. False: there is no poll.
+bool kernel::prepare_poll(task_record& t) noexcept {
+  t.took_waker = t.wants_yield = t.was_woken = t.was_cancelled_in_poll = t.has_panicked = false;
+  t.has_value = false;
+  t.waits_for = 0;
+  t.failure = {status::ok, 0};
+
+  if (t.state == task_state::created || t.state == task_state::running) {
+    constexpr cancel_kind kinds[] = {cancel_kind::user, cancel_kind::deadline, cancel_kind::poll_quota,
+                                     cancel_kind::cost_budget};
+    const budget_part spent = t.left.exhausted(now_);
+    if (spent != budget_part::none) static_cast<void>(raise(t, kinds[static_cast<std::size_t>(spent)]));
+    t.was_cancelled_in_poll = false;  // This poll can see it.
+  }
+  switch (t.state) {
+    case task_state::created:
+    case task_state::running:
+      if (t.left.consume_poll() != status::ok) {
+        t.is_held_back = true;  // The cancel found no room: nobody polls it until it does.
+        return false;
+      }
+      if (t.state == task_state::created) {
+        t.state = task_state::running;
+        note(event_kind::task_started, t.task().value, t.region->id.value);
+      }
+      return true;
+    case task_state::cancel_requested: {
+      const std::uint64_t limit = unobserved_limit(t);
+      if (limit == 0 || t.unobserved < limit) {
+        ++t.unobserved;
+        return true;
+      }
+      acknowledge(t, true);
+      break;
+    }
+    default: break;
+  }
+  ASX_ASSERT(t.state == task_state::cancelling, "what is polled is created, running, or answers a cancel (R-23)");
+  if (t.cleanup.consume_poll() != status::ok) {
+    force_complete(t);
+    return false;
+  }
+  ++t.cleanup_used;
+  return true;
+}
+
+void kernel::call(task_record& t) noexcept {
+  cx c(t);
+  ++t.polls;
+  poll_result said = poll_result::pending;
+#if defined(__cpp_exceptions)
+  try {
+    said = t.poll(t.context, c);
+  } catch (const std::exception& e) {
+    panic(t, e.what(), t.site);
+  } catch (...) {
+    panic(t, "an exception that is no std::exception", t.site);
+  }
+#else
+  said = t.poll(t.context, c);
+#endif
+  after_poll(t, said);
+}
+
+void kernel::panic(task_record& t, std::string_view text, const std::source_location& site) noexcept {
+  if (t.has_panicked) return;  // The first one tells the story.
+  t.has_panicked = true;
+  causes_.release(t.panic_text);
+  t.panic_text = causes_.keep({.message = text});
+  const cancel_reason* const kept = causes_.find(t.panic_text);
+  const panic_note told{kept == nullptr ? std::string_view() : kept->message, site.file_name(), site.line()};
+  t.result = task_outcome::panicked(told);
+  note(event_kind::task_panicked, t.task().value, t.region->id.value);
+  if (log_.mode() == journal_mode::full) {
+    log_.append_text(text_code::panic, type_tag::task, t.task().value, told.text, now_.ns);
+  }
+}
+
+void kernel::after_poll(task_record& t, poll_result said) noexcept {
+  const bool parks = said == poll_result::pending && !t.has_panicked && !t.wants_yield && !t.was_woken &&
+                     !t.was_cancelled_in_poll && (t.took_waker || t.registrations != 0);
+  if (parks && t.waits_for == static_cast<std::uint8_t>(wait_code::other)) {
+    note(event_kind::task_waits, t.task().value, 0, static_cast<std::uint64_t>(wait_code::other));
+  }
+  const budget& in_force = t.state == task_state::cancelling ? t.cleanup : t.left;
+  const poll_code what = t.has_panicked ? poll_code::panicked : static_cast<poll_code>(said);
+  note(event_kind::poll_ended, t.task().value, t.region->id.value, static_cast<std::uint64_t>(what),
+       in_force.poll_quota == unlimited ? 0 : in_force.poll_quota);
+
+  if (t.has_panicked) return end(t, task_trigger::complete, t.result);
+  switch (said) {
+    case poll_result::pending:
+      if (parks) return;
+      if (t.wants_yield) note(event_kind::task_yielded, t.task().value, t.region->id.value);
+      return enqueue(t,
+                     t.was_cancelled_in_poll ? wake_code::cancel
+                     : t.was_woken           ? wake_code::other
+                                             : wake_code::yield,
+                     0);
+    case poll_result::error: {
+      const error e = t.failure.code == status::ok ? error{status::invalid_argument, 0} : t.failure;
+      if (t.state != task_state::cancelling) return end(t, task_trigger::complete, task_outcome::err(e));
+      return end(t, task_trigger::complete,
+                 task_outcome::cancelled({t.reason.get(), false, e.code, e.detail}));
+    }
+    case poll_result::ready: break;
+  }
+  if (t.state != task_state::cancelling) {
+    return end(t, task_trigger::complete, t.has_value ? task_outcome::ok(t.value) : task_outcome::ok());
+  }
+  unwind(t);
+  t.state = task_state::finalizing;  // T10, and the next dispatch does T13.
+  t.phase = cancel_phase::finalizing;
+  note(event_kind::task_cleaned_up, t.task().value, t.region->id.value, static_cast<std::uint64_t>(t.reason.get().kind),
+       t.cleanup.poll_quota == unlimited ? 0 : t.cleanup.poll_quota);
+  enqueue(t, wake_code::yield, 0);
+}
+
+// ---- the end ------------------------------------------------------------------------------------------------------
+
+void kernel::unwind(task_record& t) noexcept {
+  t.is_ending = true;
+  while (!t.cleanups.empty()) {
+    detail::cleanup_node& node = *t.cleanups.front();
+    const cleanup_function undo = node.undo;
+    void* const context = node.context;
+    static_cast<list_hook<detail::cleanup_tag>&>(node).unlink();
+    cleanups_.release(node.key);
+    bytes_ -= nominal_bytes::cleanup;
+    const std::uint32_t depth = t.cleanup_depth--;
+    status s = status::ok;
+#if defined(__cpp_exceptions)
+    try {
+      s = undo(context);
+    } catch (...) {
+      s = status::invalid_argument;
+    }
+#else
+    s = undo(context);
+#endif
+    if (s == status::ok) {
+      note(event_kind::cleanup_ran, t.task().value, 0, depth);
+    } else {
+      note(event_kind::cleanup_failed, t.task().value, 0, depth, static_cast<std::uint64_t>(s));
+    }
+  }
+  t.is_ending = false;
+}
+
+void kernel::drop_deadline(task_record& t, event_kind why) noexcept {
+  if (t.index_place == detail::deadline_index::nowhere) return;
+  index_.leave(t);
+  note(why, t.task().value, t.region->id.value, t.left.deadline.ns);
+}
+
+void kernel::end(task_record& t, task_trigger on, task_outcome result, std::uint32_t flags) noexcept {
+  ++t.holds;
+  unwind(t);
+  t.is_ending = true;
+  cancel_timers(t.timers);
+  drop_deadline(t, event_kind::deadline_dropped);
+  if (sched_.remove(t)) note(event_kind::task_dequeued, t.task().value, t.region->id.value, 0, t.insertion_seq());
+  if (static_cast<list_hook<detail::retry_tag>&>(t).linked()) static_cast<list_hook<detail::retry_tag>&>(t).unlink();
+  if (static_cast<list_hook<detail::stall_tag>&>(t).linked()) static_cast<list_hook<detail::stall_tag>&>(t).unlink();
+  while (!t.owned_regions.empty()) {  // A task that ends by itself lets its blocks go; they drain under their parent.
+    region_record& r = *t.owned_regions.front();
+    static_cast<list_hook<detail::owner_tag>&>(r).unlink();
+    r.owner = nullptr;
+    if (r.state == region_state::open) {
+      propagate(r, reason_from({cancel_kind::parent_cancelled, {}}, r), region_trigger::parent_cancel, true, 0);
+    }
+  }
+
+  const auto* const row = task_lifecycle.find(t.state, on);
+  ASX_ASSERT(row != nullptr && row->to == task_state::completed, "a task ends along a row of its table (R-17)");
+  const auto number = static_cast<std::uint16_t>(row - &task_lifecycle.rows()[0]);
+  t.state = task_state::completed;
+  if (t.epoch != 0) {
+    t.phase = cancel_phase::completed;
+    --cancel_entries_;
+  }
+  t.result = result;
+  region_record& r = *t.region;
+  const bool overran = result.is_cancelled() && result.cancelled_by().cleanup_budget_exceeded;
+  std::uint64_t told = 0;
+  if (result.is_err()) told = pack(static_cast<std::uint64_t>(result.error().code), result.error().detail);
+  const std::uint64_t ended =
+      note(static_cast<event_kind>(static_cast<std::uint16_t>(event_kind::task_started) + number), t.task().value,
+           r.id.value, pack(static_cast<std::uint64_t>(result.kind()), overran ? 1 : 0), told, 0,
+           flags | (t.is_finalizer ? event_flags::finalizer : 0));
+  static_cast<list_hook<detail::region_tasks_tag>&>(t).unlink();
+  --r.live_tasks;
+  --live_tasks_;
+  fold(r, result, t.child_seq);
+  const std::uint64_t before = std::exchange(cause_, ended);
+  serve(t.joiners, wake_code::joined, event_kind::task_joined, t.task().value);
+  cause_ = before;
+  if (t.drop != nullptr) t.drop(t.context);
+  look_at(r);
+  --t.holds;
+  release_if_done(t);
+}
+
+// the quota is spent. A task that owns an open region waits for it, and is never polled again.
+void kernel::force_complete(task_record& t) noexcept {
+  if (!t.has_overrun) {
+    t.has_overrun = true;
+    if (t.mask_depth != 0) {
+      t.mask_depth = 0;
+      note(event_kind::mask_left, t.task().value, t.region->id.value, 0, 1);
+    }
+    for (region_record* r = t.owned_regions.front(); r != nullptr; r = t.owned_regions.after(*r)) {
+      note(event_kind::cleanup_overrun, t.task().value, r->id.value);
+      propagate(*r, reason_from({cancel_kind::shutdown, {}}, *r), region_trigger::parent_cancel, true, 0);
+    }
+  }
+  if (!t.owned_regions.empty()) return;  // The last of them wakes it when it closes.
+  const std::uint64_t forced =
+      note(event_kind::task_force_completed, t.task().value, t.region->id.value,
+           static_cast<std::uint64_t>(t.reason.get().kind), t.cleanup_used, 0, event_flags::forced);
+  const std::uint64_t before = std::exchange(cause_, forced);
+  end(t, task_trigger::complete, task_outcome::cancelled({t.reason.get(), true}), event_flags::forced);
+  cause_ = before;
+}
+
+void kernel::release_if_done(task_record& t) noexcept {
+  if (t.state != task_state::completed || t.holds != 0) return;
+  note(event_kind::task_released, t.task().value, t.region->id.value);
+  t.reason.release(causes_);
+  causes_.release(t.panic_text);
+  bytes_ -= nominal_bytes::task;
+  tasks_.release(t.key);
+}
+
+status kernel::release_task(task_handle task) noexcept {
+  task_record* const t = find(task);
+  if (t == nullptr) return status::stale_handle;
+  if (t->holds == 0) return status::invalid_argument;
+  --t->holds;
+  release_if_done(*t);
+  return status::ok;
+}
+
+status kernel::complete(task_handle task, const task_outcome& result) noexcept {
+  task_record* const t = find(task);
+  if (t == nullptr) return status::stale_handle;
+  const bool is_forged = result.is_cancelled() && t->epoch == 0;
+  const bool is_early_ok = t->state == task_state::created && !result.is_err() && !result.is_panicked();
+  if (is_forged || is_early_ok || t->is_ending || task_lifecycle.find(t->state, task_trigger::complete) == nullptr) {
+    return status::invalid_transition;
+  }
+  if (t == current_) return status::reentrant;
+  const bool joins = t->state == task_state::cancelling && !result.is_panicked();
+  end(*t, task_trigger::complete, joins ? task_outcome::cancelled(t->reason.get()) : result);
+  settle();
+  return status::ok;
+}
+
+// ---- looking ------------------------------------------------------------------------------------------------------
+
+status kernel::inspect(task_handle task, task_report& out) const noexcept {
+  const task_record* const t = find(task);
+  if (t == nullptr) return status::stale_handle;
+  out = {t->task(),
+         t->state,
+         t->is_queued(),
+         t->queued_in(),
+         t->polls,
+         t->epoch,
+         t->phase,
+         t->epoch == 0 ? nullptr : &t->reason.get(),
+         t->cleanup.poll_quota,
+         t->mask_depth,
+         t->left};
+  return status::ok;
+}
+
+status kernel::witness(task_handle task, cancel_witness& out) const noexcept {
+  const task_record* const t = find(task);
+  if (t == nullptr) return status::stale_handle;
+  if (t->epoch == 0) return status::empty;  // Nobody asked for a cancel.
+  out = {t->task(), t->region->id, t->epoch, t->phase, t->reason.get()};
+  return status::ok;
+}
+
+status kernel::result(task_handle task, task_outcome& out) const noexcept {
+  const task_record* const t = find(task);
+  if (t == nullptr) return status::stale_handle;
+  if (t->state != task_state::completed) return status::tasks_still_active;
+  out = t->result;
+  return status::ok;
+}
+
+status kernel::await_completed(task_handle task, cx& c, waiter& w) noexcept {
+  task_record* const t = find(task);
+  if (t == nullptr) return refuse(event_kind::refused_join, 0, {status::stale_handle});
+  if (t == c.task_) return refuse(event_kind::refused_join, t->task().value, {status::invalid_argument});
+  if (t->state == task_state::completed) return status::ok;
+  w.leave();
+  w.wake_ = waker{*this, c.task_->key};
+  ++c.task_->registrations;
+  t->joiners.push_back(w);
+  c.task_->waits_for = static_cast<std::uint8_t>(wait_code::join);
+  c.task_->waits_on = t->task().value;
+  note(event_kind::task_waits, c.task_->task().value, t->task().value, static_cast<std::uint64_t>(wait_code::join));
+  return status::would_block;
+}
+
+void waiter::leave() noexcept {
+  if (!linked()) return;
+  unlink();
+  if (detail::task_record* const t = wake_.kernel_->tasks_.find(wake_.key_); t != nullptr) --t->registrations;
+}
+
+void kernel::serve(intrusive_list<waiter, waiter_tag>& waiting, wake_code why, event_kind told,
+                   std::uint64_t subject) noexcept {
+  while (waiter* const w = waiting.pop_front()) {
+    task_record* const t = tasks_.find(w->wake_.key_);
+    if (t == nullptr) continue;
+    --t->registrations;
+    const std::uint64_t cause = note(told, subject, t->task().value);
+    wake(*t, why, cause);
+  }
+}
+
+}  // namespace asx

@@ -1,0 +1,273 @@
+// Obligations and timers, and what a task does through its cx.
+#include <utility>
+
+#include "asx/kernel/kernel.hpp"
+
+namespace asx {
+
+using detail::obligation_record;
+using detail::region_record;
+using detail::task_record;
+using detail::timer_record;
+
+// ---- obligations --------------------------------------------------------------------------------------------------
+
+status kernel::reserve(region_handle region, obligation_handle& out, std::source_location site) noexcept {
+  constexpr auto kind = event_kind::refused_obligation;
+  region_record* const r = find(region);
+  if (r == nullptr) return refuse(kind, 0, {status::stale_handle});
+  if (const refusal shut = gate(*r); shut.code != status::ok) return refuse(kind, r->id.value, shut);
+  constexpr status full = status::resource_exhausted;
+  if (reserved_obligations_ >= contract_.max_obligations) {
+    return refuse(kind, r->id.value, {full, limit_code::obligations, contract_.max_obligations});
+  }
+  if (!has_bytes(nominal_bytes::obligation))
+    return refuse(kind, r->id.value, {full, limit_code::memory, contract_.max_bytes});
+  const slab_entry<obligation_record> made = obligations_.reserve();
+  if (!made) return refuse(kind, r->id.value, {full, limit_code::memory, 0});
+  obligation_record& o = *made.record;
+  o.id = obligation_id{++next_obligation_};
+  o.region = r;
+  o.region_number = r->id;
+  o.owner = task_id{caller()};
+  o.site = site;
+  r->ledger.push_back(o);
+  ++r->reserved;
+  ++reserved_obligations_;
+  bytes_ += nominal_bytes::obligation;
+  note(event_kind::obligation_reserved, o.id.value, r->id.value, o.owner.value, made.key.index);
+  out = {obligation_state::reserved, made.key.index, made.key.generation};
+  return status::ok;
+}
+
+void kernel::resolve(obligation_record& o, obligation_state to, event_kind kind) noexcept {
+  ASX_ASSERT(obligation_lifecycle.check(o.state, to) == status::ok, "an obligation is resolved exactly once");
+  region_record& r = *o.region;
+  static_cast<list_hook<detail::ledger_tag>&>(o).unlink();
+  o.state = to;
+  o.region = nullptr;
+  --r.reserved;
+  --reserved_obligations_;
+  bytes_ -= nominal_bytes::obligation;
+  obligations_.resolve(o);
+  note(kind, o.id.value, r.id.value, to == obligation_state::leaked ? o.owner.value : caller());
+}
+
+status kernel::settle_obligation(obligation_handle h, obligation_state to) noexcept {
+  obligation_record* const o = obligations_.find(h);
+  if (o == nullptr) return refuse(event_kind::refused_obligation, 0, {status::stale_handle});
+  if (const status s = obligation_lifecycle.check(o->state, to); s != status::ok) {
+    return refuse(event_kind::refused_obligation, o->region_number.value, {s});
+  }
+  region_record& r = *o->region;
+  resolve(*o, to,
+          to == obligation_state::committed ? event_kind::obligation_committed : event_kind::obligation_aborted);
+  if (r.is_close_held) look_at(r);  // a held close is tried again.
+  settle();
+  return status::ok;
+}
+
+status kernel::commit(obligation_handle obligation) noexcept {
+  return settle_obligation(obligation, obligation_state::committed);
+}
+status kernel::abort(obligation_handle obligation) noexcept {
+  return settle_obligation(obligation, obligation_state::aborted);
+}
+status kernel::inspect(obligation_handle obligation, obligation_state& out) const noexcept {
+  const obligation_record* const o = obligations_.find(obligation);
+  if (o == nullptr) return status::stale_handle;
+  out = o->state;
+  return status::ok;
+}
+
+// ---- timers -------------------------------------------------------------------------------------------------------
+
+status kernel::add_timer(task_record* t, region_record& r, instant deadline, slab_key& out) noexcept {
+  constexpr auto kind = event_kind::refused_timer;
+  // a closing region takes timers only from those who clean up.
+  bool is_admitted = r.state == region_state::open;
+  if (r.state == region_state::draining) is_admitted = t != nullptr && t->state == task_state::cancelling;
+  if (r.state == region_state::finalizing) is_admitted = is_finalizer_call(r);
+  if (!is_admitted) return refuse(kind, r.id.value, {status::region_not_open});
+  if (t != nullptr && t->left.deadline_passed(now_)) {
+    if (t->epoch != 0) return refuse(kind, r.id.value, {status::cancelled});
+    static_cast<void>(raise(*t, cancel_kind::deadline));
+    return refuse(kind, r.id.value, {status::budget_exhausted});
+  }
+  constexpr status full = status::resource_exhausted;
+  if (timers_.live() >= contract_.max_timers)
+    return refuse(kind, r.id.value, {full, limit_code::timers, contract_.max_timers});
+  if (!has_bytes(nominal_bytes::timer))
+    return refuse(kind, r.id.value, {full, limit_code::memory, contract_.max_bytes});
+  const slab_entry<timer_record> made = timers_.allocate();
+  if (!made) return refuse(kind, r.id.value, {full, limit_code::memory, 0});
+  timer_record& timer = *made.record;
+  const status s = wheel_.register_timer(deadline, {made.key.index, made.key.generation}, timer.wheel);
+  if (s != status::ok) {
+    timers_.release(made.key);
+    return refuse(kind, r.id.value, {s, s == full ? limit_code::timers : limit_code::none, wheel_.capacity()});
+  }
+  timer.key = made.key;
+  timer.task = t;
+  timer.region = &r;
+  timer.deadline = deadline;
+  timer.seq = ++next_timer_seq_;
+  bytes_ += nominal_bytes::timer;
+  if (t != nullptr) {
+    t->timers.push_back(timer);
+    ++t->registrations;
+    t->waits_for = static_cast<std::uint8_t>(wait_code::timer);
+    t->waits_on = timer.wheel.id;
+  } else {
+    r.timers.push_back(timer);
+  }
+  note(event_kind::timer_registered, timer.wheel.id, t == nullptr ? 0 : t->task().value, deadline.ns, timer.seq);
+  out = made.key;
+  return status::ok;
+}
+
+status kernel::register_timer(cx& c, instant deadline, slab_key& out) noexcept {
+  const status s = add_timer(c.task_, *c.task_->region, deadline, out);
+  if (s == status::ok) {
+    note(event_kind::task_waits, c.task_->task().value, c.task_->waits_on, static_cast<std::uint64_t>(wait_code::timer),
+         deadline.ns);
+  }
+  return s;
+}
+
+status kernel::register_timer(region_handle region, instant deadline, slab_key& out) noexcept {
+  region_record* const r = find(region);
+  if (r == nullptr) return refuse(event_kind::refused_timer, 0, {status::stale_handle});
+  return add_timer(nullptr, *r, deadline, out);
+}
+
+// Out of its list, the wheel has let go of it already.
+void kernel::remove_timer(timer_record& timer) noexcept {
+  static_cast<list_hook<detail::timer_owner_tag>&>(timer).unlink();
+  if (timer.task != nullptr) --timer.task->registrations;
+  bytes_ -= nominal_bytes::timer;
+  timers_.release(timer.key);
+}
+
+bool kernel::cancel_timer(slab_key key) noexcept {
+  timer_record* const timer = timers_.find(key);
+  if (timer == nullptr) return false;
+  wheel_.cancel(timer->wheel);
+  note(event_kind::timer_cancelled, timer->wheel.id, timer->task == nullptr ? 0 : timer->task->task().value,
+       timer->deadline.ns, timer->seq);
+  remove_timer(*timer);
+  return true;
+}
+
+void kernel::cancel_timers(intrusive_list<timer_record, detail::timer_owner_tag>& timers) noexcept {
+  while (timer_record* const timer = timers.front()) cancel_timer(timer->key);
+}
+
+// ---- cx -----------------------------------------------------------------------------------------------------------
+
+task_id cx::task() const noexcept {
+  return task_->place::task();
+}
+task_handle cx::handle() const noexcept {
+  return asx::kernel::handle_of(*task_);
+}
+region_handle cx::region() const noexcept {
+  return asx::kernel::handle_of(*task_->region);
+}
+kernel& cx::kernel() const noexcept {
+  return *task_->region->owner_kernel;
+}
+instant cx::now() const noexcept {
+  return kernel().now_;
+}
+budget cx::budget_left() const noexcept {
+  return task_->state == task_state::cancelling ? task_->cleanup : task_->left;
+}
+status cx::checkpoint() noexcept {
+  return kernel().checkpoint(*task_);
+}
+bool cx::is_cancelled() const noexcept {
+  return task_->epoch != 0;
+}
+const cancel_reason* cx::reason() const noexcept {
+  return task_->epoch == 0 ? nullptr : &task_->reason.get();
+}
+void cx::yield() noexcept {
+  task_->wants_yield = true;
+}
+waker cx::get_waker() noexcept {
+  task_->took_waker = true;
+  return {kernel(), task_->key};
+}
+
+status cx::consume_cost(std::uint64_t amount) noexcept {
+  if (task_->epoch != 0) return status::ok;  // cleanup is bounded in polls.
+  const status s = task_->left.consume_cost(amount);
+  if (s != status::ok) static_cast<void>(kernel().raise(*task_, cancel_kind::cost_budget));
+  return s;
+}
+
+status cx::mask_enter() noexcept {
+  asx::kernel& k = kernel();
+  if (task_->mask_depth >= k.contract_.max_mask_depth) {
+    return k.refuse(event_kind::refused_mask, task_->region->id.value,
+                    {status::resource_exhausted, limit_code::mask_depth, k.contract_.max_mask_depth});
+  }
+  ++task_->mask_depth;
+  k.note(event_kind::mask_entered, task().value, task_->region->id.value, task_->mask_depth);
+  return status::ok;
+}
+void cx::mask_leave() noexcept {
+  if (task_->mask_depth == 0) return;  // The quota may have ended it.
+  --task_->mask_depth;
+  kernel().note(event_kind::mask_left, task().value, task_->region->id.value, task_->mask_depth);
+}
+
+status cx::push_cleanup(cleanup_function undo, void* context, cleanup_ref* out) noexcept {
+  asx::kernel& k = kernel();
+  constexpr auto kind = event_kind::refused_cleanup;
+  const std::uint64_t region = task_->region->id.value;
+  constexpr status full = status::resource_exhausted;
+  if (undo == nullptr) return k.refuse(kind, region, {status::invalid_argument});
+  if (task_->cleanup_depth >= k.contract_.max_cleanup_per_task) {
+    return k.refuse(kind, region, {full, limit_code::cleanup_stack, k.contract_.max_cleanup_per_task});
+  }
+  if (k.cleanups_.live() >= k.contract_.max_cleanup_entries) {
+    return k.refuse(kind, region, {full, limit_code::cleanup_stack, k.contract_.max_cleanup_entries});
+  }
+  if (!k.has_bytes(nominal_bytes::cleanup))
+    return k.refuse(kind, region, {full, limit_code::memory, k.contract_.max_bytes});
+  const slab_entry<detail::cleanup_node> made = k.cleanups_.allocate(undo, context);
+  if (!made) return k.refuse(kind, region, {full, limit_code::memory, 0});
+  made.record->key = made.key;
+  task_->cleanups.push_front(*made.record);
+  ++task_->cleanup_depth;
+  k.bytes_ += nominal_bytes::cleanup;
+  k.note(event_kind::cleanup_pushed, task().value, 0, task_->cleanup_depth);
+  if (out != nullptr) out->key = made.key;
+  return status::ok;
+}
+
+status cx::pop_cleanup(cleanup_ref ref) noexcept {
+  asx::kernel& k = kernel();
+  detail::cleanup_node* const node = k.cleanups_.find(ref.key);
+  if (node == nullptr) return status::stale_handle;
+  static_cast<list_hook<detail::cleanup_tag>&>(*node).unlink();
+  k.cleanups_.release(ref.key);
+  --task_->cleanup_depth;
+  k.bytes_ -= nominal_bytes::cleanup;
+  return status::ok;
+}
+
+void cx::set_value(std::uint64_t value) noexcept {
+  task_->value = value;
+  task_->has_value = true;
+}
+void cx::set_error(status code, std::uint64_t detail) noexcept {
+  task_->failure = {code, detail};
+}
+void cx::panic(std::string_view text, std::source_location site) noexcept {
+  kernel().panic(*task_, text, site);
+}
+
+}  // namespace asx

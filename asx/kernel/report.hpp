@@ -1,0 +1,28 @@
+// asx/kernel/report.hpp - who is alive, and why: the tree of regions and tasks as text and as JSON.
+//
+//     region 1 root  open  2 tasks, 1 region
+//       task 4 'reader'  running, waits for a message of channel 2  polls 17  orders.cpp:31
+//       region 3 'connection'  draining (user "stop")  1 task
+//
+// 1  Looking changes nothing and polls nobody: it can be done at any time, from inside a poll too.
+// 2  Regions come with their tasks first, then their sub-regions, all in order of creation.
+//
+// Cancel points: none. Threads: the runtime's. Lifetime: the text is the caller's.
+#pragma once
+
+#include <string>
+
+#include "asx/base/config.hpp"
+
+namespace asx {
+
+class kernel;
+
+/// One line a region, task or reserved obligation, indented by depth.
+[[nodiscard]] ASX_API std::string describe_tree(const kernel& k);
+/// The same as one JSON value: {"now_ns":..,"regions":[..]} with regions nested in "regions".
+[[nodiscard]] ASX_API std::string describe_tree_json(const kernel& k);
+/// What keeps the runtime from being at rest, one line each: who, in which state, what it waits for, who holds it.
+[[nodiscard]] ASX_API std::string describe_survivors(const kernel& k);
+
+}  // namespace asx

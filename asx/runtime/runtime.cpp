@@ -1,0 +1,189 @@
+#include "asx/runtime/runtime.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "asx/kernel/report.hpp"
+
+namespace asx {
+namespace {
+
+sched_config scheduling(const runtime_config& c) {
+  return {.seed = c.seed,
+          .workers = c.workers,
+          .max_places = c.contract.max_tasks,
+          .cancel_streak_limit = c.cancel_streak_limit,
+          .timed_streak_limit = c.timed_streak_limit,
+          .ready_tiebreak = c.ready_tiebreak};
+}
+
+wheel_config timing(const runtime_config& c) {
+  return {.capacity = c.contract.max_timers, .coalesce_window = c.coalesce_window};
+}
+
+status check(const runtime_config& c) {
+  if (scheduler::validate(scheduling(c)) != status::ok) return status::invalid_argument;
+  if (timer_wheel::validate(timing(c)) != status::ok) return status::invalid_argument;
+  const bool is_bad = c.contract.version != 1 || c.contract.max_regions == 0 || c.contract.cause_message_bytes > 4008;
+  return is_bad ? status::invalid_argument : status::ok;
+}
+
+constexpr std::uint64_t events_of_a_step = 64;  // More than a dispatch leaves, but for a cascade.
+
+}  // namespace
+
+runtime::runtime(const runtime_config& config) noexcept
+    : config_(config),
+      started_(check(config)),
+      sched_(scheduling(config), config.memory),
+      wheel_(timing(config), config.memory),
+      kernel_(config.contract, config.behaviour, sched_, wheel_, log_, config.memory),
+      context_{sched_, log_, config.policy},
+      order_(config.order, config.seed, config.workers == 0 ? 1 : config.workers) {
+  if (config_.clock.read == nullptr) config_.clock = virtual_time_.port();
+  if (started_ != status::ok) return;
+  if (config.journaling != journal_mode::off) {
+    started_ = log_.open(
+        config.memory,
+        {.mode = config.journaling, .overflow = config.contract.overflow, .capacity = config.contract.max_trace_events},
+        config.sink);
+  }
+  if (started_ == status::ok && !kernel_.ready()) started_ = status::resource_exhausted;
+  if (started_ != status::ok) return;
+  kernel_.set_time(now());
+  log_.append(event_kind::runtime_started, {.time_ns = now().ns, .subject = 1, .a = config.seed, .b = config.workers});
+  journal_configuration(context_, now());
+}
+
+runtime::~runtime() {
+  if (started_ != status::ok || has_ended_) return;
+  const shutdown_result left = shutdown();
+  if (left.is_quiescent()) return;
+  std::fputs("asx: a runtime was destroyed and did not come to rest; still alive:\n", stderr);
+  std::fputs(left.survivors.c_str(), stderr);
+  std::abort();
+}
+
+instant runtime::now() const noexcept {
+  return config_.clock.now();
+}
+
+status runtime::advance(duration by) noexcept {
+  if (config_.clock.context != &virtual_time_) return status::invalid_argument;
+  jump_to(now() + by);
+  return status::ok;
+}
+
+void runtime::jump_to(instant moment) noexcept {
+  const instant before = now();
+  virtual_time_.advance_to(moment);
+  if (now() == before) return;
+  log_.append(event_kind::input_time, {.time_ns = now().ns, .a = now().ns, .b = before.ns});
+  kernel_.set_time(now());
+}
+
+step_report runtime::step() noexcept {
+  return step(order_.next(context_, now()));
+}
+step_report runtime::step(std::uint32_t worker) noexcept {
+  return worker_step(context_, worker, kernel_, now());
+}
+
+// Steps until every worker has found nothing in turn. `until`: the moment past which time is not moved; 0 for not at
+// all.
+run_result runtime::run(std::uint64_t max_steps, instant until) noexcept {
+  run_result out;
+  if (started_ != status::ok) return {started_, 0, instant::none()};
+  if (kernel_.is_inside()) return {status::reentrant, 0, kernel_.next_due()};
+  std::uint32_t idle = 0;  // Steps in a row that found nothing; drawn orders need more of them to be sure.
+  while (out.steps < max_steps) {
+    if (config_.contract.overflow == trace_overflow::reject && log_.reserve(events_of_a_step) != status::ok) {
+      out.ended = status::resource_exhausted;
+      break;
+    }
+    ++out.steps;
+    if (!step().is_idle) {
+      idle = 0;
+      continue;
+    }
+    if (++idle < config_.workers || !sched_.empty()) continue;
+    const instant due = kernel_.next_due();
+    if (due.is_none() || due > until) break;
+    jump_to(due);
+    idle = 0;
+  }
+  out.next_due = kernel_.next_due();
+  if (out.ended != status::ok) return out;
+  if (out.steps == max_steps && idle < config_.workers) {
+    out.ended = status::step_limit;
+    log_.append(event_kind::step_limit_reached, {.time_ns = now().ns, .a = max_steps});
+  } else {
+    log_.append(event_kind::run_idle,
+                {.time_ns = now().ns, .a = kernel_.live_tasks(), .b = out.next_due.is_none() ? 0 : out.next_due.ns});
+  }
+  return out;
+}
+
+run_result runtime::run_until_idle(std::uint64_t max_steps) noexcept {
+  return run(max_steps, instant{});
+}
+
+run_result runtime::run_until_quiescent(std::uint64_t max_steps) noexcept {
+  const bool is_virtual = config_.clock.context == &virtual_time_;
+  return run(max_steps, is_virtual ? instant{UINT64_MAX - 1} : instant{});
+}
+
+shutdown_result runtime::shutdown(duration grace, std::uint64_t max_steps) {
+  shutdown_result out;
+  if (started_ != status::ok) return out;
+  if (kernel_.is_inside()) {
+    out.quiescence = {status::reentrant, 1};
+    return out;
+  }
+  kernel_.set_time(now());
+  log_.append(event_kind::shutdown_begun, {.time_ns = now().ns, .subject = 1, .a = grace.ns});
+  const instant end = now() + grace;
+  if (grace.ns != 0) {
+    static_cast<void>(kernel_.begin_shutdown({cancel_kind::user, {}}));
+    const bool is_virtual = config_.clock.context == &virtual_time_;
+    do {
+      const run_result ran = run(max_steps - out.steps, is_virtual ? end : instant{});
+      out.steps += ran.steps;
+      if (ran.ended != status::ok || kernel_.check_quiescence().failed == 0) break;
+    } while (!is_virtual && now() < end);
+    if (kernel_.check_quiescence().failed != 0 && is_virtual) jump_to(end);
+  }
+  if (kernel_.check_quiescence().failed != 0 || grace.ns == 0) {
+    log_.append(event_kind::shutdown_strengthened, {.time_ns = now().ns, .subject = 1, .a = kernel_.live_tasks()});
+    static_cast<void>(kernel_.begin_shutdown({cancel_kind::shutdown, {}}));
+    const run_result ran = run(max_steps - out.steps, instant{});
+    out.steps += ran.steps;
+  }
+  out.quiescence = kernel_.check_quiescence();
+  log_.append(event_kind::quiescence_checked,
+              {.time_ns = now().ns,
+               .subject = 1,
+               .a = pack(static_cast<std::uint64_t>(out.quiescence.first), out.quiescence.failed)});
+  if (!out.is_quiescent()) {
+    out.survivors = describe_survivors(kernel_);
+    return out;
+  }
+  issue_certificate(context_, now());
+  log_.append(event_kind::runtime_ended,
+              {.time_ns = now().ns, .subject = 1, .a = static_cast<std::uint64_t>(out.quiescence.first)});
+  log_.settle();
+  has_ended_ = true;
+  return out;
+}
+
+void runtime::set_governor(governor g) noexcept {
+  asx::set_governor(context_, g, now());
+}
+fairness_certificate runtime::certificate() noexcept {
+  return issue_certificate(context_, now());
+}
+void runtime::reset_certificate() noexcept {
+  asx::reset_certificate(context_, now());
+}
+
+}  // namespace asx

@@ -1,0 +1,112 @@
+// asx/runtime/runtime.hpp - a whole runtime as one object: kernel, scheduler, wheel, journal, and a drive on one
+// thread.
+//
+//     asx::runtime rt;                                  // virtual time: it stands still until it is moved
+//     asx::task_handle t;
+//     rt.kernel().spawn(rt.root(), {.poll = serve, .context = &state}, t);
+//     rt.run_until_idle();
+//     rt.shutdown();
+//
+// U-02   run_until_idle never moves virtual time; run_until_quiescent jumps to the next timer or deadline.
+// U-03   every run takes a limit of steps and says so when it is met: step_limit.
+// shutdown asks everything to cancel, waits for the grace, then tells everything to shut down; it ends at
+//        quiescence or at the limit, and names what is left.
+// R-212  a run from inside a poll is refused: reentrant.
+// No globals: two runtimes may live in one process.
+//
+// Cancel points: none: whoever runs a runtime is no task.
+// Threads: one. Workers are virtual: they are stepped in turn, or in an order drawn from the seed.
+// Lifetime: the destructor shuts down without grace; what does not end within the limit is printed, and the process
+//           aborts, because memory that tasks point to is about to go. Call shutdown to decide for yourself.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "asx/kernel/kernel.hpp"
+#include "asx/runtime/port_clock.hpp"
+#include "asx/runtime/worker_step.hpp"
+
+namespace asx {
+
+struct runtime_config {
+  resource_contract contract = resource_contract::core();
+  kernel_options behaviour{};
+  std::uint64_t seed = 0;
+  std::uint32_t workers = 1;
+  worker_order::kind order = worker_order::kind::round_robin;
+  std::uint32_t cancel_streak_limit = 16;
+  std::uint32_t timed_streak_limit = 64;
+  tie_break ready_tiebreak = tie_break::fifo;
+  duration coalesce_window{};
+  pressure_policy policy{};
+  journal_mode journaling = journal_mode::full;
+  event_sink sink{};
+  clock_port clock{};  // None: virtual time of the runtime's own.
+  memory_port memory = heap_memory();
+};
+
+struct run_result {
+  status ended = status::ok;  // ok: nothing more to do now. step_limit, reentrant, resource_exhausted.
+  std::uint64_t steps = 0;
+  instant next_due = instant::none();
+};
+
+struct shutdown_result {
+  quiescence_result quiescence;
+  std::uint64_t steps = 0;
+  std::string survivors;  // Empty at quiescence; else one line for each that is left, and why.
+
+  [[nodiscard]] bool is_quiescent() const noexcept { return quiescence.failed == 0; }
+};
+
+class ASX_API runtime {
+ public:
+  static constexpr std::uint64_t default_max_steps = 10'000'000;
+
+  explicit runtime(const runtime_config& config = {}) noexcept;
+  ~runtime();
+  runtime(const runtime&) = delete;
+  runtime& operator=(const runtime&) = delete;
+
+  /// ok, invalid_argument (a number out of range) or resource_exhausted (memory was refused). Nothing else works then.
+  [[nodiscard]] status start_status() const noexcept { return started_; }
+
+  [[nodiscard]] asx::kernel& kernel() noexcept { return kernel_; }
+  [[nodiscard]] region_handle root() const noexcept { return kernel_.root(); }
+  [[nodiscard]] asx::journal& journal() noexcept { return log_; }
+  [[nodiscard]] const scheduler& sched() const noexcept { return sched_; }
+
+  /// One step of the next worker, or of the one named.
+  step_report step() noexcept;
+  step_report step(std::uint32_t worker) noexcept;
+  run_result run_until_idle(std::uint64_t max_steps = default_max_steps) noexcept;
+  /// Virtual time only: with a clock of its own time is waited for by a drive.
+  run_result run_until_quiescent(std::uint64_t max_steps = default_max_steps) noexcept;
+  shutdown_result shutdown(duration grace = {}, std::uint64_t max_steps = default_max_steps);
+
+  [[nodiscard]] instant now() const noexcept;
+  /// Moves virtual time; nothing happens until the next step. invalid_argument with a clock that moves by itself.
+  status advance(duration by) noexcept;
+
+  void set_governor(governor g) noexcept;
+  fairness_certificate certificate() noexcept;
+  void reset_certificate() noexcept;
+
+ private:
+  [[nodiscard]] run_result run(std::uint64_t max_steps, instant until) noexcept;
+  void jump_to(instant moment) noexcept;
+
+  runtime_config config_;
+  status started_;
+  virtual_clock virtual_time_;
+  asx::journal log_;
+  scheduler sched_;
+  timer_wheel wheel_;
+  asx::kernel kernel_;
+  step_context context_;
+  worker_order order_;
+  bool has_ended_ = false;
+};
+
+}  // namespace asx

@@ -1,0 +1,330 @@
+// A runtime as its users meet it: run, wait, cancel, shut down, and be told why.
+#include "asx/runtime/runtime.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "asx/journal/schedule_check.hpp"
+#include "asx/kernel/report.hpp"
+#include "asx/runtime/testing.hpp"
+
+namespace asx {
+namespace {
+
+// A task of a test: a function that sees its own cx.
+struct body {
+  std::function<poll_result(cx&)> run;
+  static poll_result poll(void* self, cx& c) { return static_cast<body*>(self)->run(c); }
+};
+
+task_handle must_spawn(runtime& rt, region_handle region, body& b, std::string_view name = {}, bool is_held = true) {
+  task_handle out;
+  task_spec spec{.poll = &body::poll, .context = &b, .name = name};
+  spec.is_held = is_held;
+  EXPECT_EQ(rt.kernel().spawn(region, spec, out), status::ok);
+  return out;
+}
+
+region_handle must_create(runtime& rt, region_handle parent, std::string_view name = {}) {
+  region_handle out;
+  region_spec spec{.name = name};
+  spec.is_held = true;
+  EXPECT_EQ(rt.kernel().create_region(parent, spec, out), status::ok);
+  return out;
+}
+
+std::vector<event> events_of(runtime& rt) {
+  std::vector<event> out(static_cast<std::size_t>(rt.journal().size()));
+  out.resize(rt.journal().copy_tail(out));
+  return out;
+}
+
+void expect_legal(runtime& rt) {
+  const schedule_verdict verdict = check_schedule(events_of(rt));
+  EXPECT_TRUE(verdict.accepted()) << explain(verdict);
+}
+
+TEST(runtime, runs_a_task_to_its_end_and_hands_over_its_value) {
+  runtime rt;
+  ASSERT_EQ(rt.start_status(), status::ok);
+  int polls = 0;
+  body b{[&](cx& c) {
+    if (++polls < 3) {
+      c.yield();
+      return poll_result::pending;
+    }
+    c.set_value(42);
+    return poll_result::ready;
+  }};
+  const task_handle t = must_spawn(rt, rt.root(), b);
+  EXPECT_EQ(rt.run_until_idle().ended, status::ok);
+  task_outcome out;
+  ASSERT_EQ(rt.kernel().result(t, out), status::ok);
+  EXPECT_EQ(out.value(), 42U);
+  EXPECT_EQ(rt.kernel().release_task(t), status::ok);
+  EXPECT_EQ(rt.kernel().result(t, out), status::stale_handle);
+  EXPECT_TRUE(rt.shutdown().is_quiescent());
+  expect_legal(rt);
+}
+
+TEST(runtime, is_quiescent_when_it_is_new_and_when_everything_has_ended) {
+  runtime rt;
+  EXPECT_EQ(rt.kernel().check_quiescence().failed, 0U);
+  body b{[](cx&) { return poll_result::ready; }};
+  must_spawn(rt, rt.root(), b, {}, false);
+  EXPECT_EQ(rt.kernel().check_quiescence().first, status::tasks_still_active);
+  EXPECT_EQ(rt.kernel().check_quiescence().failed, 0b101U);
+  rt.run_until_idle();
+  EXPECT_EQ(rt.kernel().check_quiescence().first, status::regions_not_closed);
+  EXPECT_TRUE(rt.shutdown().is_quiescent());
+}
+
+TEST(runtime, turns_an_exception_into_a_panic_with_its_text) {
+  runtime rt;
+  body b{[](cx&) -> poll_result { throw std::runtime_error("no such order"); }};
+  const task_handle t = must_spawn(rt, rt.root(), b);
+  rt.run_until_idle();
+  task_outcome out;
+  ASSERT_EQ(rt.kernel().result(t, out), status::ok);
+  ASSERT_TRUE(out.is_panicked());
+  EXPECT_EQ(out.panic().text, "no such order");
+  EXPECT_EQ(rt.kernel().release_task(t), status::ok);
+}
+
+TEST(runtime, wakes_a_sleeper_at_its_moment_when_time_may_jump) {
+  runtime rt;
+  instant woke;
+  slab_key timer;
+  body b{[&](cx& c) {
+    if (timer == slab_key{}) {
+      EXPECT_EQ(c.kernel().register_timer(c, c.now() + duration::seconds(5), timer), status::ok);
+      return poll_result::pending;
+    }
+    woke = c.now();
+    return poll_result::ready;
+  }};
+  must_spawn(rt, rt.root(), b, {}, false);
+  const run_result idle = rt.run_until_idle();
+  EXPECT_EQ(idle.next_due, instant{5'000'000'000});
+  EXPECT_EQ(rt.now(), instant{});
+  rt.run_until_quiescent();
+  EXPECT_EQ(woke, instant{5'000'000'000});
+  expect_legal(rt);
+}
+
+TEST(runtime, joins_in_the_order_of_asking) {  // U-17
+  runtime rt;
+  bool go = false;
+  body worker{[&](cx& c) {
+    if (go) return poll_result::ready;
+    static_cast<void>(c.get_waker());
+    return poll_result::pending;
+  }};
+  const task_handle t = must_spawn(rt, rt.root(), worker);
+  std::vector<int> order;
+  waiter waiters[3];
+  std::deque<body> joiners;
+  for (int i = 0; i < 3; ++i) {
+    joiners.push_back({[&, i](cx& c) {
+      if (c.kernel().await_completed(t, c, waiters[i]) == status::would_block) return poll_result::pending;
+      order.push_back(i);
+      return poll_result::ready;
+    }});
+    must_spawn(rt, rt.root(), joiners.back(), {}, false);
+  }
+  rt.run_until_idle();
+  EXPECT_TRUE(order.empty());
+  go = true;
+  rt.kernel().waker_of(t).wake();
+  rt.run_until_idle();
+  EXPECT_EQ(order, (std::vector{0, 1, 2}));
+  EXPECT_EQ(rt.kernel().release_task(t), status::ok);
+}
+
+TEST(runtime, shuts_down_a_crowd_of_stubborn_tasks_and_says_nothing_is_left) {
+  runtime rt;
+  std::deque<body> crowd;
+  const region_handle region = must_create(rt, rt.root());
+  for (int i = 0; i < 100; ++i) {
+    crowd.push_back({[i](cx& c) {
+      if (i % 4 == 0 && c.checkpoint() != status::ok) return poll_result::ready;
+      if (i % 4 == 1) {
+        static_cast<void>(c.get_waker());  // Never woken, never looks.
+        return poll_result::pending;
+      }
+      if (i % 4 == 2) static_cast<void>(c.mask_enter());
+      c.yield();
+      return poll_result::pending;
+    }});
+    must_spawn(rt, region, crowd.back(), {}, false);
+  }
+  for (int i = 0; i < 500; ++i) rt.step();
+  const shutdown_result out = rt.shutdown();
+  EXPECT_TRUE(out.is_quiescent()) << out.survivors;
+  expect_legal(rt);
+}
+
+TEST(runtime, names_what_a_shutdown_leaves_behind_when_its_steps_are_few) {
+  runtime rt;
+  body b{[](cx& c) {
+    c.yield();
+    return poll_result::pending;
+  }};
+  must_spawn(rt, rt.root(), b, "pump", false);
+  const shutdown_result out = rt.shutdown({}, 5);
+  EXPECT_FALSE(out.is_quiescent());
+  EXPECT_EQ(out.quiescence.first, status::tasks_still_active);
+  EXPECT_NE(out.survivors.find("task 1 'pump'  cancel_requested"), std::string::npos) << out.survivors;
+  EXPECT_TRUE(rt.shutdown().is_quiescent());
+}
+
+TEST(runtime, ends_a_cleanup_that_sleeps_an_hour_soon_after_the_grace) {
+  runtime rt;
+  slab_key timer;
+  body b{[&](cx& c) {
+    if (c.checkpoint() != status::ok && timer == slab_key{}) {
+      EXPECT_EQ(c.mask_enter(), status::ok);
+      EXPECT_EQ(c.kernel().register_timer(c, c.now() + duration::hours(1), timer), status::ok);
+    }
+    static_cast<void>(c.get_waker());
+    return poll_result::pending;
+  }};
+  must_spawn(rt, rt.root(), b, {}, false);
+  rt.run_until_idle();
+  const shutdown_result out = rt.shutdown(duration::seconds(10));
+  EXPECT_TRUE(out.is_quiescent()) << out.survivors;
+  EXPECT_EQ(rt.now(), instant{10'000'000'000});
+  EXPECT_LE(out.steps, 120U);
+}
+
+TEST(runtime, refuses_to_be_run_from_inside_a_poll) {
+  runtime rt;
+  status inner = status::ok;
+  body b{[&](cx&) {
+    inner = rt.run_until_idle().ended;
+    return poll_result::ready;
+  }};
+  must_spawn(rt, rt.root(), b, {}, false);
+  rt.run_until_idle();
+  EXPECT_EQ(inner, status::reentrant);
+}
+
+TEST(runtime, gives_and_frees_arena_memory_with_the_region) {
+  runtime rt;
+  const region_handle region = must_create(rt, rt.root());
+  void* p = nullptr;
+  const std::uint64_t before = rt.kernel().nominal_used();
+  ASSERT_EQ(rt.kernel().arena_allocate(region, 100, 8, p), status::ok);
+  ASSERT_EQ(rt.kernel().arena_allocate(region, 10'000, 16, p), status::ok);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(p) % 16, 0U);
+  EXPECT_EQ(rt.kernel().arena_allocate(region, 1, 3, p), status::invalid_argument);
+  EXPECT_EQ(rt.kernel().close(region), status::ok);
+  EXPECT_EQ(rt.kernel().arena_allocate(region, 1, 1, p), status::region_closed);
+  EXPECT_EQ(rt.kernel().nominal_used(), before);
+  EXPECT_EQ(rt.kernel().release_region(region), status::ok);
+  EXPECT_EQ(rt.kernel().arena_allocate(region, 1, 1, p), status::stale_handle);
+}
+
+TEST(runtime, commits_a_reserved_task_into_a_region_that_began_to_close) {
+  runtime rt;
+  const region_handle region = must_create(rt, rt.root());
+  task_slot slot;
+  ASSERT_EQ(rt.kernel().reserve_task(region, slot), status::ok);
+  EXPECT_EQ(rt.kernel().close(region), status::ok);
+  region_report r;
+  ASSERT_EQ(rt.kernel().inspect(region, r), status::ok);
+  EXPECT_EQ(r.state, region_state::draining) << "the slot counts as a child";
+  bool saw_cancel = false;
+  body b{[&](cx& c) {
+    saw_cancel = c.checkpoint() == status::cancelled;
+    return poll_result::ready;
+  }};
+  rt.kernel().commit(slot, {.poll = &body::poll, .context = &b});
+  rt.run_until_idle();
+  EXPECT_TRUE(saw_cancel);
+  ASSERT_EQ(rt.kernel().inspect(region, r), status::ok);
+  EXPECT_EQ(r.state, region_state::closed);
+  EXPECT_EQ(rt.kernel().release_region(region), status::ok);
+}
+
+TEST(runtime, closes_a_chain_of_a_hundred_thousand_regions_without_deep_calls) {  // R-42, U-12
+  runtime_config config;
+  config.contract = resource_contract::server();
+  config.journaling = journal_mode::digest_only;
+  runtime rt(config);
+  region_handle at = rt.root();
+  region_handle first;
+  for (int i = 0; i < 100'000; ++i) {
+    region_handle next;
+    ASSERT_EQ(rt.kernel().create_region(at, {}, next), status::ok);
+    if (i == 0) first = next;
+    at = next;
+  }
+  EXPECT_EQ(rt.kernel().close(first), status::ok);
+  EXPECT_EQ(rt.kernel().live_regions(), 1U);
+}
+
+TEST(runtime, runs_cleanup_of_a_task_before_the_finalizers_of_its_region) {
+  runtime rt;
+  static std::vector<std::string> order;
+  order.clear();
+  const region_handle region = must_create(rt, rt.root());
+  for (const char* name : {"F", "G"}) {
+    ASSERT_EQ(rt.kernel().add_finalizer(
+                  region,
+                  [](void* n, region_handle, kernel&) {
+                    order.emplace_back(static_cast<const char*>(n));
+                    return status::ok;
+                  },
+                  const_cast<char*>(name)),
+              status::ok);
+  }
+  body b{[](cx& c) {
+    for (const char* name : {"A", "B"}) {
+      EXPECT_EQ(c.push_cleanup(
+                    [](void* n) {
+                      order.emplace_back(static_cast<const char*>(n));
+                      return status::ok;
+                    },
+                    const_cast<char*>(name)),
+                status::ok);
+    }
+    return poll_result::ready;
+  }};
+  must_spawn(rt, region, b, {}, false);
+  rt.run_until_idle();
+  EXPECT_EQ(rt.kernel().close(region), status::ok);
+  EXPECT_EQ(order, (std::vector<std::string>{"B", "A", "G", "F"}));
+  EXPECT_EQ(rt.kernel().release_region(region), status::ok);
+}
+
+TEST(runtime, draws_its_tree_for_people_and_for_machines) {
+  runtime rt;
+  const region_handle region = must_create(rt, rt.root(), "connection");
+  body b{[](cx& c) {
+    static_cast<void>(c.get_waker());
+    return poll_result::pending;
+  }};
+  must_spawn(rt, region, b, "reader", false);
+  obligation_handle o;
+  ASSERT_EQ(rt.kernel().reserve(region, o), status::ok);
+  rt.run_until_idle();
+  const std::string text = describe_tree(rt.kernel());
+  EXPECT_NE(text.find("region 1 root  open  0 tasks, 1 region\n  region 2 'connection'  open  1 task\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("    task 1 'reader'  running, waits for a wake  polls 1"), std::string::npos) << text;
+  const std::string json = describe_tree_json(rt.kernel());
+  EXPECT_EQ(json.find("{\"now_ns\":0,\"regions\":[{\"region\":1,"), 0U) << json;
+  EXPECT_EQ(std::count(json.begin(), json.end(), '{'), std::count(json.begin(), json.end(), '}'));
+  EXPECT_EQ(rt.kernel().abort(o), status::ok);
+  EXPECT_TRUE(rt.shutdown().is_quiescent());
+  EXPECT_EQ(rt.kernel().release_region(region), status::ok);
+}
+
+}  // namespace
+}  // namespace asx
