@@ -170,8 +170,9 @@ class ASX_API kernel {
   [[nodiscard]] status inspect(obligation_handle obligation, obligation_state& out) const noexcept;
 
   // ---- timers
-  /// Wakes the calling task at `deadline`. region_not_open by R-88; budget_exhausted or cancelled past the task's own
-  /// deadline; else as timer_wheel::register_timer.
+  /// Wakes the calling task at `deadline`. region_not_open by R-88; budget_exhausted past the task's own deadline, and
+  /// its cancel is requested; else as timer_wheel::register_timer. No cancel point: a wait that is one looks at
+  /// the checkpoint first.
   [[nodiscard]] status register_timer(cx& c, instant deadline, slab_key& out) noexcept;
   /// A timer of the region that wakes nobody.
   [[nodiscard]] status register_timer(region_handle region, instant deadline, slab_key& out) noexcept;

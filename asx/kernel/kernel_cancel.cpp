@@ -114,10 +114,10 @@ bool kernel::raise(task_record& t, cancel_kind kind) noexcept {
     auto& retry = static_cast<list_hook<detail::retry_tag>&>(t);
     if (!retry.linked()) {
       retries_.push_back(t);
+      t.deferred_kind = kind;  // The first one is what is tried again.
       note(event_kind::cancel_deferred, t.task().value, t.region->id.value, static_cast<std::uint64_t>(kind),
            contract_.max_cancel_queue);
     }
-    t.deferred_kind = kind;
     if (kind == cancel_kind::deadline) drop_deadline(t, event_kind::deadline_passed);
     return false;
   }
@@ -205,7 +205,7 @@ std::uint32_t kernel::pass_time(std::uint32_t worker, instant now) noexcept {
 
 // nothing can happen by itself any more, so those who owe an answer are asked once each, in order of creation.
 place* kernel::take_stalled(std::uint32_t worker, instant now) noexcept {
-  if (answering_.empty() || foreign_holds_ != 0 || !sched_.empty()) return nullptr;
+  if (foreign_holds_ != 0 || !sched_.empty()) return nullptr;
   if (!ignores_timers_ && (wheel_.live() != 0 || !index_.empty())) return nullptr;
   worker_ = worker;
   now_ = later(now_, now);

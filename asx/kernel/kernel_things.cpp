@@ -89,8 +89,7 @@ status kernel::add_timer(task_record* t, region_record& r, instant deadline, sla
   if (r.state == region_state::draining) is_admitted = t != nullptr && t->state == task_state::cancelling;
   if (r.state == region_state::finalizing) is_admitted = is_finalizer_call(r);
   if (!is_admitted) return refuse(kind, r.id.value, {status::region_not_open});
-  if (t != nullptr && t->left.deadline_passed(now_)) {
-    if (t->epoch != 0) return refuse(kind, r.id.value, {status::cancelled});
+  if (t != nullptr && t->epoch == 0 && t->left.deadline_passed(now_)) {  // R-55; once cancelled it counts no more.
     static_cast<void>(raise(*t, cancel_kind::deadline));
     return refuse(kind, r.id.value, {status::budget_exhausted});
   }

@@ -27,9 +27,11 @@ class real_world : public kernel_world {
     // Everything must end before the runtime does: masks, sleeps and holds are no reason to stay.
     static_cast<void>(rt.kernel().begin_shutdown());
     for (obligation_handle o : obligations_) static_cast<void>(rt.kernel().abort(o));
-    rt.run_until_idle();
-    for (task_entry& t : tasks_) static_cast<void>(k().complete(t.handle, task_outcome::err({status::cancelled, 0})));
-    rt.run_until_idle();
+    for (int round = 0; round < 100 && k().check_quiescence().failed != 0; ++round) {
+      rt.run_until_idle();
+      const error gone{status::cancelled, 0};
+      for (task_entry& t : tasks_) static_cast<void>(k().complete(t.handle, task_outcome::err(gone)));
+    }
     for (std::size_t i = 1; i <= tasks_.size(); ++i) release_task(i);
     for (std::size_t i = 2; i <= regions_.size(); ++i) release_region(i);
   }
