@@ -15,12 +15,14 @@
 namespace asx {
 namespace {
 
-constexpr std::uint32_t max_capacity = 1U << 28;  // A place has 32 bits, and fifteen entries take sixteen cells.
-constexpr std::size_t block_alignment = 128;      // A chunk is two lines, fetched as a pair.
+constexpr std::uint32_t max_capacity = 1U << 28;  // A place has two bits to spare.
+constexpr std::size_t block_alignment = 128;      // Chunks begin at a pair of lines.
+
+static_assert(detail::slot_store::cells(max_capacity) <= 1U << 29, "no cell has the number of another place");
 
 // Where each array lies in the block.
 struct block_layout {
-  std::uint64_t identities, bodies, cells, tops, ready, overflow, free_bits, scratch, bytes;
+  std::uint64_t identities, bodies, cells, words, links, heads, holes, ready, free_bits, scratch, bytes;
 
   block_layout(std::uint32_t capacity, std::uint64_t scratch_bytes) noexcept {
     const std::uint64_t n = capacity;
@@ -33,9 +35,11 @@ struct block_layout {
     identities = carve(n * sizeof(detail::timer_identity));
     bodies = carve(n * sizeof(detail::timer_body));
     cells = carve(detail::slot_store::cells(capacity) * sizeof(detail::slot_entry));
-    tops = carve(detail::slot_store::slots * sizeof(std::uint32_t));
+    words = carve(detail::slot_store::chunks(capacity) * sizeof(std::uint16_t));
+    links = carve(detail::slot_store::chunks(capacity) * sizeof(detail::slot_chunk));
+    heads = carve(detail::slot_store::rings * sizeof(std::uint32_t));
+    holes = carve(detail::slot_store::rings * sizeof(std::uint16_t));
     ready = carve(n * sizeof(std::uint32_t));
-    overflow = carve(n * sizeof(std::uint32_t));
     free_bits = carve(detail::index_pool::words(capacity) * sizeof(std::uint64_t));
     scratch = carve(scratch_bytes);
     bytes = at;
@@ -62,7 +66,7 @@ timer_wheel::timer_wheel(const wheel_config& config, memory_port memory) noexcep
     : now_(config.start),
       cursor_(detail::tick_of(config.start.ns)),
       first_generation_(static_cast<std::uint32_t>(config.first_generation) | 1U),
-      generation_mix_(config.first_generation & ~std::uint64_t{detail::generation_mask}),
+      generation_mix_(config.first_generation & ~std::uint64_t{UINT32_MAX}),
       max_wheel_duration_(config.max_wheel_duration),
       max_timer_duration_(config.max_timer_duration),
       capacity_(config.capacity),
@@ -85,12 +89,17 @@ timer_wheel::timer_wheel(const wheel_config& config, memory_port memory) noexcep
   }
   auto* const base = static_cast<std::byte*>(block_);
   identities_ = begin_array<detail::timer_identity>(base + layout.identities, n);
+  for (std::uint32_t node = 0; node < n; ++node) identities_[node].place = detail::place_free;
   bodies_ = begin_array<detail::timer_body>(base + layout.bodies, n);
-  const std::uint32_t cells = detail::slot_store::cells(n);
-  slots_.attach(begin_array<detail::slot_entry>(base + layout.cells, cells), cells,
-                begin_array<std::uint32_t>(base + layout.tops, detail::slot_store::slots));
-  ready_.attach(begin_array<std::uint32_t>(base + layout.ready, n));
-  overflow_.attach(begin_array<std::uint32_t>(base + layout.overflow, n));
+  const std::uint32_t chunks = detail::slot_store::chunks(n);
+  slots_.attach(n, begin_array<detail::slot_entry>(base + layout.cells, detail::slot_store::cells(n)),
+                begin_array<std::uint16_t>(base + layout.words, chunks),
+                begin_array<detail::slot_chunk>(base + layout.links, chunks),
+                begin_array<std::uint32_t>(base + layout.heads, detail::slot_store::rings),
+                begin_array<std::uint16_t>(base + layout.holes, detail::slot_store::rings), identities_);
+  auto* const ready = begin_array<std::uint32_t>(base + layout.ready, n);
+  ready_.attach(ready);
+  if (n != 0) overflow_.attach(ready + (n - 1));
   free_.attach(begin_array<std::uint64_t>(base + layout.free_bits, detail::index_pool::words(n)), n);
   scratch_ = begin_array<due_item>(base + layout.scratch, 2 * std::uint64_t{scratch});
   limit_ = n;
@@ -103,16 +112,16 @@ timer_wheel::~timer_wheel() {
 // A handle's generation holds the node's index in its upper half, so that a handle is looked up without a table.
 timer_handle timer_wheel::handle_of(std::uint32_t node) const noexcept {
   const detail::timer_identity& i = identities_[node];
-  return {i.id, (std::uint64_t{node} << 32 | i.tag >> detail::where_bits) ^ generation_mix_};
+  return {i.id, (std::uint64_t{node} << 32 | i.generation) ^ generation_mix_};
 }
 
 std::uint32_t timer_wheel::find(timer_handle handle) const noexcept {
   const std::uint64_t plain = handle.generation ^ generation_mix_;
-  const std::uint64_t node = plain >> 32;
-  if (node >= limit_ || handle.id == 0) return npos;
+  const auto node = static_cast<std::uint32_t>(plain >> 32);
+  if (node >= limit_) return npos;
   const detail::timer_identity& i = identities_[node];
-  const bool is_same = i.id == handle.id && i.tag >> detail::where_bits == static_cast<std::uint32_t>(plain);
-  return is_same ? static_cast<std::uint32_t>(node) : npos;
+  const bool is_same = i.id == handle.id && i.generation == static_cast<std::uint32_t>(plain);
+  return is_same && i.place != detail::place_free ? node : npos;
 }
 
 // Draws the lines that registration compares with, whenever the time or the cursor has moved: which deadlines are
@@ -136,62 +145,82 @@ bool timer_wheel::admits(instant deadline) const noexcept {
 
 // Like cancel below one straight line, with what is rare in calls at its end.
 status timer_wheel::register_timer(instant deadline, wake_token token, timer_handle& out) noexcept {
-  const bool is_near = deadline.ns < near_end_ns_;
-  if (!is_near && !admits(deadline)) [[unlikely]]
-    return status::timer_duration_exceeded;
+  if (deadline.ns >= near_end_ns_) [[unlikely]]
+    return register_far(deadline, token, out);
   if (live_ == limit_) [[unlikely]]
     return status::resource_exhausted;
-  if (seq_ == seq_stop_) [[unlikely]]
-    return register_past_taken_ids(deadline, token, out);
-
-  bool is_used_up = false;
-  const std::uint32_t node = free_.begin_take(is_used_up);
-  const std::uint64_t seq = seq_++;
-  const std::uint64_t id = seq + id_ahead_;
-  // Odd numbers, so that no wrap meets 0.
-  const std::uint32_t generation = (first_generation_ + 2 * static_cast<std::uint32_t>(seq)) & detail::generation_mask;
-  ++live_;
-  out = {id, (std::uint64_t{node} << 32 | generation) ^ generation_mix_};
-  bodies_[node] = {deadline.ns, seq, token};
-  if (deadline.ns < next_deadline_ns_) {
-    next_deadline_ns_ = deadline.ns;
-    next_node_ = node;
-  }
-  if (!is_near) [[unlikely]]
-    return end_register_far(node, id, generation, is_used_up);
+  if (seq_ == seq_stop_ || !free_.is_at_hand()) [[unlikely]]
+    return register_looking(deadline, token, out);
+  const std::uint32_t node = begin_timer(deadline, token, out);
 
   const std::uint32_t level = static_cast<std::uint32_t>(deadline.ns >= level_end_ns_[0]) +
                               static_cast<std::uint32_t>(deadline.ns >= level_end_ns_[1]) +
                               static_cast<std::uint32_t>(deadline.ns >= level_end_ns_[2]);
   const std::uint64_t tick = std::max(cursor_, detail::tick_of(deadline.ns));
   const std::uint32_t slot = detail::slot_of(tick, level);
-  identities_[node] = {id, generation << detail::where_bits | slot,
-                       slots_.push(slot, {node, static_cast<std::uint32_t>(tick)})};
-  if (is_used_up) [[unlikely]]
-    return end_register();
+  const detail::slot_entry entry{node, static_cast<std::uint32_t>(tick)};
+  if (!slots_.has_room(slot)) [[unlikely]]
+    return end_register(slot, entry);
+  identities_[node].place = slots_.push_into_room(slot, entry);
   return status::ok;
 }
 
-status timer_wheel::end_register() noexcept {
-  free_.end_take();
+status timer_wheel::end_register(std::uint32_t slot, detail::slot_entry entry) noexcept {
+  slots_.make_room(slot);
+  identities_[entry.node].place = slots_.push_into_room(slot, entry);
   return status::ok;
+}
+
+// Gives a new timer its numbers: all but its place.
+inline std::uint32_t timer_wheel::begin_timer(instant deadline, wake_token token, timer_handle& out) noexcept {
+  const std::uint32_t node = free_.take();
+  const std::uint64_t seq = seq_++;
+  const std::uint64_t id = seq + id_ahead_;
+  // Odd numbers, so that no wrap meets 0.
+  const std::uint32_t generation = first_generation_ + 2 * static_cast<std::uint32_t>(seq);
+  ++live_;
+  out = {id, (std::uint64_t{node} << 32 | generation) ^ generation_mix_};
+  bodies_[node] = {deadline.ns, seq, token};
+  identities_[node].id = id;
+  identities_[node].generation = generation;
+  if (deadline.ns < next_deadline_ns_) {
+    next_deadline_ns_ = deadline.ns;
+    next_node_ = node;
+  }
+  return node;
+}
+
+status timer_wheel::register_looking(instant deadline, wake_token token, timer_handle& out) noexcept {
+  look_ahead();
+  return register_timer(deadline, token, out);
+}
+
+void timer_wheel::look_ahead() noexcept {
+  if (seq_ == seq_stop_) pass_taken_ids();
+  if (!free_.is_at_hand()) free_.look();
 }
 
 // Whatever is not plainly within the wheel. A deadline that has passed is, even if the wheel has no length at all; and
 // when the cursor is far behind now(), a near timer may be one that no level can hold.
-status timer_wheel::end_register_far(std::uint32_t node, std::uint64_t id, std::uint32_t generation,
-                                     bool is_used_up) noexcept {
-  if (is_used_up) free_.end_take();
-  identities_[node] = {id, generation << detail::where_bits, 0};
-  const instant deadline{bodies_[node].deadline_ns};
+status timer_wheel::register_far(instant deadline, wake_token token, timer_handle& out) noexcept {
+  if (!admits(deadline)) return status::timer_duration_exceeded;
+  if (live_ == limit_) return status::resource_exhausted;
+  look_ahead();
+  const std::uint32_t node = begin_timer(deadline, token, out);
   const std::uint64_t tick = std::max(cursor_, detail::tick_of(deadline.ns));
   const bool is_far = deadline > now_ && deadline - now_ >= max_wheel_duration_;
   if (is_far || detail::level_of(tick, cursor_) >= detail::level_count) {
-    overflow_.push(node, in_overflow());
+    push_overflow(node);
   } else {
     place(node, tick);
   }
   return status::ok;
+}
+
+// The two fill one array from both ends. Together they hold live timers only, but for the gaps of a run.
+void timer_wheel::push_overflow(std::uint32_t node) noexcept {
+  if (ready_.extent() + overflow_.size() == limit_) ready_.close_gaps(in_ready());
+  overflow_.push(node, in_overflow());
 }
 
 status timer_wheel::update(timer_handle old_handle, instant deadline, wake_token token, timer_handle& out) noexcept {
@@ -200,42 +229,48 @@ status timer_wheel::update(timer_handle old_handle, instant deadline, wake_token
   return register_timer(deadline, token, out);
 }
 
-// One straight line for a timer that waits in a slot, with what is rare in calls at its end: the shorter it is, the
-// more cancels a processor has under way at once, and among a million timers each of them waits for memory.
+// One straight line for a timer that waits in a slot, with what is rare in calls at its end. Among a million timers
+// each cancel waits for memory, so that what counts is how many of them a processor has under way at once: those that
+// fit into the few hundred instructions that it looks ahead. A free node keeps its numbers, and is told by its place.
 bool timer_wheel::cancel(timer_handle handle) noexcept {
-  const std::uint32_t node = find(handle);
-  if (node == npos) return false;
+  const std::uint64_t plain = handle.generation ^ generation_mix_;
+  const auto node = static_cast<std::uint32_t>(plain >> 32);
+  if (node >= limit_) return false;
   detail::timer_identity& identity = identities_[node];
-  const std::uint32_t slot = identity.tag & detail::where_mask;
-  if (slot >= detail::slot_store::slots) [[unlikely]]
-    return cancel_elsewhere(node);
+  if (identity.id != handle.id || identity.generation != static_cast<std::uint32_t>(plain)) return false;
   const std::uint32_t place = identity.place;
-  identities_[slots_.remove(slot, place)].place = place;
-  identity.id = 0;
+  if (place >= detail::place_elsewhere) [[unlikely]]
+    return cancel_elsewhere(node);
+  identity.place = detail::place_free;
   --live_;
-  const bool is_given_back = free_.begin_give_back(node);
-  if (!is_given_back || slots_.is_unsettled(slot) || node == next_node_) [[unlikely]] {
-    return end_cancel(node, slot, is_given_back);
-  }
+  if (!slots_.begin_remove(place)) [[unlikely]]
+    return end_cancel(node, place);
+  std::uint32_t spare = 0;
+  if (!free_.begin_give_back(node, spare)) [[unlikely]]
+    return end_give_back(spare);
   return true;
 }
 
-bool timer_wheel::end_cancel(std::uint32_t node, std::uint32_t slot, bool is_given_back) noexcept {
-  if (!is_given_back) free_.end_give_back(node);
-  if (slots_.is_unsettled(slot)) slots_.settle(slot);
-  if (node == next_node_) forget_next();
+bool timer_wheel::end_cancel(std::uint32_t node, std::uint32_t place) noexcept {
+  slots_.settle(place);
+  free_.give_back(node);
+  return true;
+}
+
+bool timer_wheel::end_give_back(std::uint32_t spare) noexcept {
+  free_.end_give_back(spare);
   return true;
 }
 
 bool timer_wheel::cancel_elsewhere(std::uint32_t node) noexcept {
-  const detail::timer_identity& identity = identities_[node];
-  if ((identity.tag & detail::where_mask) == detail::where_overflow) {
-    overflow_.erase(identity.place, in_overflow());
+  const std::uint32_t place = identities_[node].place;
+  if (place == detail::place_free) return false;
+  if (place < detail::place_ready) {
+    overflow_.erase(place & detail::position_mask, in_overflow());
   } else {
-    ready_.erase(identity.place, in_ready());
+    ready_.erase(place & detail::position_mask, in_ready());
   }
   release(node);
-  if (node == next_node_) forget_next();
   return true;
 }
 
@@ -253,7 +288,7 @@ void timer_wheel::pass_taken_ids() noexcept {
     taken = 0;
     for (std::uint32_t node = 0; node < limit_; ++node) {
       const std::uint64_t id = identities_[node].id;
-      if (id < next) continue;
+      if (id < next || identities_[node].place == detail::place_free) continue;
       if (taken == 0 || id < taken) taken = id;
       const std::uint64_t ahead = id - next;
       if (ahead < window) is_taken[static_cast<std::size_t>(ahead / 64)] |= std::uint64_t{1} << (ahead % 64);
@@ -269,11 +304,6 @@ void timer_wheel::pass_taken_ids() noexcept {
   seq_stop_ = seq_ + std::min(taken - next, UINT64_MAX - seq_);
 }
 
-status timer_wheel::register_past_taken_ids(instant deadline, wake_token token, timer_handle& out) noexcept {
-  pass_taken_ids();
-  return register_timer(deadline, token, out);
-}
-
 void timer_wheel::set_next_id(std::uint64_t id) noexcept {
   id_ahead_ = (id == 0 ? 1 : id) - seq_;
   seq_stop_ = seq_;  // Not known to be free: the next registration looks.
@@ -287,25 +317,26 @@ void timer_wheel::purge() const noexcept {
 void timer_wheel::cancel_all() noexcept {
   if (live_ == 0) return;
   for (std::uint32_t node = 0; node < limit_; ++node) {
-    if (identities_[node].id != 0) release(node);
+    if (identities_[node].place != detail::place_free) release(node);
   }
   slots_.clear();
   ready_.clear();
   overflow_.clear();
-  forget_next();
+  next_node_ = npos;
+  next_deadline_ns_ = UINT64_MAX;
 }
 
 instant timer_wheel::next_deadline() const noexcept {
-  if (next_deadline_ns_ == 0) find_next();
+  if (!knows_next()) find_next();
   return {next_deadline_ns_};
 }
 
 detail::timer_order timer_wheel::in_ready() const noexcept {
-  return {bodies_, identities_, detail::where_ready};
+  return {bodies_, identities_, detail::place_ready};
 }
 
 detail::timer_order timer_wheel::in_overflow() const noexcept {
-  return {bodies_, identities_, detail::where_overflow};
+  return {bodies_, identities_, detail::place_overflow};
 }
 
 void timer_wheel::check() const noexcept {
@@ -321,16 +352,18 @@ void timer_wheel::check() const noexcept {
   std::uint64_t least = UINT64_MAX;
   for (std::uint32_t node = 0; node < limit_; ++node) {
     const detail::timer_identity& i = identities_[node];
-    ASX_ASSERT((i.id == 0) == free_.is_free(node), "a node is free exactly while it has no id (R-83)");
-    if (i.id == 0) continue;
+    ASX_ASSERT((i.place == detail::place_free) == free_.is_free(node), "a free node is told by its place");
+    if (i.place == detail::place_free) continue;
     ++named;
+    ASX_ASSERT(i.id != 0, "no live timer has the id of the null handle (R-83)");
     ASX_ASSERT(bodies_[node].seq < seq_ && bodies_[node].deadline_ns != UINT64_MAX, "a live timer was registered");
     ASX_ASSERT(find(handle_of(node)) == node, "a live timer is found by its handle (INV-TM-01)");
     ASX_ASSERT(i.id - (seq_ + id_ahead_) >= seq_stop_ - seq_, "no id up to the stop is live (INV-TM-06)");
     least = bodies_[node].deadline_ns < least ? bodies_[node].deadline_ns : least;
   }
   ASX_ASSERT(named == live_ && live_ <= limit_, "the live count is the number of live timers (R-86)");
-  ASX_ASSERT(next_deadline_ns_ == 0 || next_deadline_ns_ == least, "the next deadline is the smallest, exactly (R-91)");
+  ASX_ASSERT(knows_next() ? next_deadline_ns_ == least : next_deadline_ns_ <= least,
+             "the next deadline is the smallest, exactly, while its timer waits (R-91)");
 
   std::uint32_t seen = 0;
   for (std::uint32_t slot = 0; slot < detail::slot_store::slots; ++slot) {
@@ -339,8 +372,8 @@ void timer_wheel::check() const noexcept {
       const detail::timer_identity& i = identities_[e.node];
       const std::uint64_t tick = full_tick(e.tick);
       const std::uint64_t true_tick = detail::tick_of(bodies_[e.node].deadline_ns);
-      ASX_ASSERT(i.id != 0, "every entry is of a live timer (INV-TM-02, INV-TM-05, INV-TM-07)");
-      ASX_ASSERT((i.tag & detail::where_mask) == slot && i.place == place, "a timer knows where it waits");
+      ASX_ASSERT(i.place != detail::place_free, "every entry is of a live timer (INV-TM-02, INV-TM-05, INV-TM-07)");
+      ASX_ASSERT(i.place == place && slots_.slot_at(place) == slot, "a timer knows where it waits");
       ASX_ASSERT(tick == std::max(true_tick, cursor_), "an entry's tick is its deadline's (R-79)");
       ASX_ASSERT(slot == detail::slot_of(tick, level), "an entry lies in its tick's slot (R-79)");
       ASX_ASSERT((tick >> 8 * level) - (cursor_ >> 8 * level) < 256, "no slot is a turn ahead (R-78)");
@@ -351,14 +384,13 @@ void timer_wheel::check() const noexcept {
     });
   }
   ready_.for_each([&](std::uint32_t node) {
-    ASX_ASSERT(identities_[node].id != 0, "every ready timer is live (INV-TM-02)");
+    ASX_ASSERT(identities_[node].place != detail::place_free, "every ready timer is live (INV-TM-02)");
     ++seen;
     return true;
   });
   for (std::uint32_t i = 0; i < overflow_.size(); ++i, ++seen) {
     const detail::timer_identity& far = identities_[overflow_.at(i)];
-    ASX_ASSERT((far.tag & detail::where_mask) == detail::where_overflow && far.place == i,
-               "a timer knows where it waits");
+    ASX_ASSERT(far.place == (detail::place_overflow | i), "a timer knows where it waits");
   }
   ASX_ASSERT(seen == live_, "every live timer waits in exactly one place (INV-TM-05)");
 }

@@ -42,7 +42,6 @@ class timer_wheel::emitter {
     const detail::timer_body& body = wheel_.bodies_[node];
     out_[count_++] = {wheel_.handle_of(node), {body.deadline_ns}, body.token};
     wheel_.release(node);
-    wheel_.forget_next();
   }
 
  private:
@@ -290,6 +289,7 @@ std::uint64_t timer_wheel::full_tick(std::uint32_t low) const noexcept {
 // The smallest deadline is ready, in the first occupied slot of some level, or on top of the overflow heap. A coarser
 // slot is looked into only when it begins no later than what was found.
 void timer_wheel::find_next() const noexcept {
+  next_node_ = npos;
   next_deadline_ns_ = UINT64_MAX;
   if (!ready_.empty()) {
     next_node_ = ready_.front();

@@ -1,12 +1,15 @@
-// asx/wheel/detail/index_pool.hpp - which nodes are free, lowest index first (U-19).
+// asx/wheel/detail/index_pool.hpp - which nodes are free.
 //
 //     level 2   1                      one bit a word below that has a free index
 //     level 1   1 0 1 ...
 //     level 0   0110.. 0000.. 1111..   one bit an index, set while it is free
-//                ^ hint: the lowest word with a free index, so that a take looks at one word
-//     spare          an index lower than all of these, kept out of the bits: cancel and register in turn touch no bits
+//                ^ hint: the word that is taken from until it is used up; then the lowest one with a free index
+//     spare     the index that was given back last, kept out of the bits and taken first
 //
-// 1  take returns the lowest free index, whatever happened before, so that indices repeat on replay.
+// 1  What take returns depends on the takes and gives before it and on nothing else, so that indices repeat on replay,
+//    which is what U-19 is for. Strictly the lowest index would ask every cancel whether its node is now the lowest;
+//    here it writes one number, and one bit for the cancel before it. A list through the free nodes would write less
+//    still, but a burst of registrations after a burst of cancels then waits for one cache miss after the other.
 // 2  The words lie in memory that the owner hands over; nothing is allocated here.
 //
 // The slab of base keeps its bits the same way, but a record with them; here the record is in two halves elsewhere.
@@ -52,22 +55,21 @@ class index_pool {
       at += words_here;
       count = words_here;
     } while (count > 1);
-    hint_ = capacity == 0 ? none : 0;
-    spare_end_ = 0;
+    hint_ = 0;
+    spare_ = none;
   }
 
-  /// The lowest free index, taken; the caller knows that there is one. When it was the last of its word, end_take must
-  /// follow before anything else is taken or given back: in two halves for the same reason as give_back.
-  [[nodiscard]] std::uint32_t begin_take(bool& is_used_up) noexcept {
-    is_used_up = false;
-    if (spare_end_ != 0) return std::exchange(spare_end_, 0) - 1;
-    const std::uint32_t at = hint_;
-    const std::uint64_t word = bits_[at];
-    bits_[at] = word & (word - 1);
-    is_used_up = (word & (word - 1)) == 0;
-    return at * 64 + static_cast<std::uint32_t>(__builtin_ctzll(word));  // Not 0, which countr_zero would test for.
+  /// False when look must come before take. The caller knows that some index is free.
+  [[nodiscard]] bool is_at_hand() const noexcept { return spare_ != none || bits_[hint_] != 0; }
+  /// A free index, taken.
+  [[nodiscard]] std::uint32_t take() noexcept {
+    if (spare_ != none) return std::exchange(spare_, none);
+    const std::uint64_t word = bits_[hint_];
+    bits_[hint_] = word & (word - 1);
+    return hint_ * 64 + static_cast<std::uint32_t>(__builtin_ctzll(word));  // Not 0, which countr_zero would test for.
   }
-  [[gnu::noinline]] void end_take() noexcept {
+  /// Goes to the lowest word with a free index. The summaries learn only here that the last one is used up.
+  [[gnu::noinline]] void look() noexcept {
     std::uint32_t at = hint_;
     for (unsigned level = 1; level < levels_; ++level) {
       std::uint64_t& word = bits_[offset_[level] + at / 64];
@@ -75,50 +77,32 @@ class index_pool {
       if (word != 0) break;  // The word above still says that there is a free one here.
       at /= 64;
     }
-    hint_ = none;
-    if (levels_ == 1 || bits_[offset_[levels_ - 1U]] == 0) return;
-    std::uint32_t lowest = 0;
+    hint_ = 0;
     for (unsigned level = levels_; level-- > 1;) {
-      lowest = lowest * 64 + static_cast<std::uint32_t>(std::countr_zero(bits_[offset_[level] + lowest]));
+      const std::uint64_t word = bits_[offset_[level] + hint_];
+      ASX_ASSERT(word != 0, "who takes knows that some index is free");
+      hint_ = hint_ * 64 + static_cast<std::uint32_t>(std::countr_zero(word));
     }
-    hint_ = lowest;
   }
 
   void give_back(std::uint32_t index) noexcept {
-    if (!begin_give_back(index)) [[unlikely]]
-      end_give_back(index);
+    std::uint32_t before = 0;
+    if (!begin_give_back(index, before)) [[unlikely]]
+      end_give_back(before);
   }
 
   /// give_back in two halves, so that a caller can end with its rare part and keep the common one free of calls: when
   /// the first returns false, the second must follow before anything else is taken or given back.
-  [[nodiscard]] bool begin_give_back(std::uint32_t index) noexcept {
-    const std::uint32_t at = index / 64;
-    if (spare_end_ == 0 && at < hint_) {
-      spare_end_ = index + 1;
-      return true;
-    }
-    const std::uint64_t before = bits_[at];
-    bits_[at] = before | std::uint64_t{1} << (index % 64);
-    return (static_cast<unsigned>(before != 0) & static_cast<unsigned>(at >= hint_) &
-            static_cast<unsigned>(index >= spare_end_)) != 0;
+  [[nodiscard]] bool begin_give_back(std::uint32_t index, std::uint32_t& before) noexcept {
+    before = std::exchange(spare_, index);
+    if (before == none) return true;
+    std::uint64_t& word = bits_[before / 64];
+    const std::uint64_t others = word;
+    word = others | std::uint64_t{1} << (before % 64);
+    return others != 0;
   }
   [[gnu::noinline]] void end_give_back(std::uint32_t index) noexcept {
-    usable_again(index / 64);
-    if (index >= spare_end_) return;
-    const std::uint32_t spare = std::exchange(spare_end_, 0) - 1;
-    bits_[spare / 64] |= std::uint64_t{1} << (spare % 64);  // It is no longer the lowest.
-    usable_again(spare / 64);
-  }
-
-  [[nodiscard]] bool is_free(std::uint32_t index) const noexcept {
-    return index + 1 == spare_end_ || (bits_[index / 64] >> (index % 64) & 1U) != 0;
-  }
-
- private:
-  static constexpr std::uint32_t none = UINT32_MAX;
-
-  void usable_again(std::uint32_t at) noexcept {
-    hint_ = at < hint_ ? at : hint_;
+    std::uint32_t at = index / 64;
     for (unsigned level = 1; level < levels_; ++level) {
       std::uint64_t& word = bits_[offset_[level] + at / 64];
       const std::uint64_t before = word;
@@ -128,9 +112,16 @@ class index_pool {
     }
   }
 
+  [[nodiscard]] bool is_free(std::uint32_t index) const noexcept {
+    return index == spare_ || (bits_[index / 64] >> (index % 64) & 1U) != 0;
+  }
+
+ private:
+  static constexpr std::uint32_t none = UINT32_MAX;
+
   std::uint64_t* bits_ = nullptr;
-  std::uint32_t hint_ = none;    // The lowest word of level 0 with a free index; none when there is none.
-  std::uint32_t spare_end_ = 0;  // One more than the spare; 0: there is none.
+  std::uint32_t hint_ = 0;      // The word that is taken from.
+  std::uint32_t spare_ = none;  // The index that was given back last, unless it was taken since.
   unsigned levels_ = 0;
   std::array<std::size_t, 6> offset_{};
 };

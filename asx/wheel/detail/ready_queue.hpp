@@ -33,6 +33,8 @@ class ready_queue {
 
   [[nodiscard]] bool empty() const noexcept { return live_ == 0 && heap_.empty(); }
   [[nodiscard]] std::uint32_t size() const noexcept { return live_ != 0 ? live_ : heap_.size(); }
+  /// How many items from the first on are in use, gaps included.
+  [[nodiscard]] std::uint32_t extent() const noexcept { return live_ != 0 ? end_ : heap_.size(); }
   [[nodiscard]] std::uint32_t front() const noexcept { return live_ != 0 ? items_[head_] : heap_.front(); }
 
   /// Room for a run that the caller fills and sorts; only while the queue is empty.
@@ -51,6 +53,12 @@ class ready_queue {
   void push(std::uint32_t index, const Order& order) noexcept {
     if (live_ != 0) turn_into_heap(order);
     heap_.push(index, order);
+  }
+
+  /// Makes the extent the size, for whoever needs the room behind it.
+  template <class Order>
+  void close_gaps(const Order& order) noexcept {
+    if (live_ != 0) turn_into_heap(order);
   }
 
   template <class Order>
@@ -122,7 +130,7 @@ class ready_queue {
   }
 
   std::uint32_t* items_ = nullptr;
-  index_heap heap_;         // Empty while there is a run; both use the same items.
+  index_heap<1> heap_;      // Empty while there is a run; both use the same items.
   std::uint32_t head_ = 0;  // The run is [head_, end_), its first item live.
   std::uint32_t end_ = 0;
   std::uint32_t live_ = 0;  // Items of the run that are not gone.

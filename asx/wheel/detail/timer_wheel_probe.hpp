@@ -24,10 +24,11 @@ struct timer_wheel_probe {
   [[nodiscard]] static spot where(const timer_wheel& wheel, timer_handle handle) noexcept {
     const std::uint32_t node = wheel.find(handle);
     ASX_ASSERT(node != timer_wheel::npos, "only a live timer waits somewhere");
-    const std::uint32_t where = wheel.identities_[node].tag & where_mask;
-    if (where == where_overflow) return {in_overflow, 0};
-    if (where == where_ready) return {in_ready, 0};
-    return {where / 256, where % 256};
+    const std::uint32_t place = wheel.identities_[node].place;
+    if (place >= place_ready) return {in_ready, 0};
+    if (place >= place_overflow) return {in_overflow, 0};
+    const std::uint32_t slot = wheel.slots_.slot_at(place);
+    return {slot / 256, slot % 256};
   }
 
   /// Slots that were looked into, cascaded or fired, since construction.
