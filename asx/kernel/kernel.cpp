@@ -84,6 +84,20 @@ status kernel::refuse(event_kind kind, std::uint64_t object, const refusal& why)
   return why.code;
 }
 
+// A call from outside every poll and finalizer: a replay must be given it again (U-01). 0 for all others.
+std::uint64_t kernel::note_input(event_kind kind, std::uint64_t subject, std::uint64_t object,
+                                 std::uint64_t a) noexcept {
+  if (is_inside() || cause_ != 0) return 0;
+  ++inputs_;
+  return note(kind, subject, object, a, kind == event_kind::input_wake ? 0 : inputs_);
+}
+
+void kernel::note_text(type_tag of, std::uint64_t subject, std::string_view text) noexcept {
+  if (!text.empty() && log_.mode() == journal_mode::full) {
+    log_.append_text(text_code::message, of, subject, text, now_.ns);
+  }
+}
+
 // R-09's order behind stale_handle: a state first, then the gate.
 kernel::refusal kernel::gate(const region_record& r) const noexcept {
   if (r.state != region_state::open) return {status::region_not_open};

@@ -249,6 +249,9 @@ class ASX_API kernel {
                               .flags = flags});
   }
   status refuse(event_kind kind, std::uint64_t object, const refusal& why) noexcept;
+  [[nodiscard]] std::uint64_t note_input(event_kind kind, std::uint64_t subject, std::uint64_t object,
+                                         std::uint64_t a) noexcept;
+  void note_text(type_tag of, std::uint64_t subject, std::string_view text) noexcept;
   [[nodiscard]] std::uint64_t caller() const noexcept;
 
   // lookup
@@ -362,6 +365,7 @@ class ASX_API kernel {
   std::uint64_t missed_deadlines_ = 0;
   std::uint64_t foreign_holds_ = 0;
   std::uint64_t bytes_ = 0;
+  std::uint64_t inputs_ = 0;
 };
 
 }  // namespace asx

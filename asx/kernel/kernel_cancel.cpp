@@ -26,8 +26,10 @@ status kernel::request_cancel(task_handle task, const cancel_request& why, bool*
     return refuse(event_kind::refused_cancel, t->task().value,
                   {status::resource_exhausted, limit_code::cancel_queue, contract_.max_cancel_queue});
   }
-  deliver(*t, reason_from(why, *t->region), 0, 0);
-  cancel_owned_regions(*t, 0);
+  const std::uint64_t asked =
+      note_input(event_kind::input_cancel, t->task().value, t->region->id.value, static_cast<std::uint64_t>(why.kind));
+  deliver(*t, reason_from(why, *t->region), 0, asked);
+  cancel_owned_regions(*t, t->asked_by);
   if (newly != nullptr) *newly = is_first;
   settle();
   return status::ok;
@@ -59,6 +61,8 @@ void kernel::deliver(task_record& t, const cancel_reason& reason, std::uint32_t 
   const std::uint64_t asked =
       note(event_kind::cancel_requested, t.task().value, kept.origin_region.value,
            pack(static_cast<std::uint64_t>(kept.kind), kept.levels), kept.origin_task.value, cause, flags);
+  t.asked_by = asked;
+  note_text(type_tag::task, t.task().value, kept.message);
   if (kept.truncated) note(event_kind::chain_truncated, t.task().value, t.region->id.value, kept.levels, 0, asked);
   note(row->id == std::string_view("T2") ? event_kind::task_cancel_requested_unstarted
                                          : event_kind::task_cancel_requested,
@@ -94,6 +98,8 @@ void kernel::strengthen_task(task_record& t, const cancel_reason& reason, std::u
     const std::uint64_t asked = note(event_kind::cancel_strengthened, t.task().value, kept.origin_region.value,
                                      pack(static_cast<std::uint64_t>(kept.kind), static_cast<std::uint64_t>(before)),
                                      t.cleanup.poll_quota, cause, flags);
+    t.asked_by = asked;
+    note_text(type_tag::task, t.task().value, kept.message);
     event_kind kind = event_kind::task_restrengthened_requested;
     if (t.state == task_state::cancelling) kind = event_kind::task_restrengthened_cancelling;
     if (t.state == task_state::finalizing) kind = event_kind::task_restrengthened_finalizing;
@@ -157,12 +163,12 @@ std::uint64_t kernel::unobserved_limit(const task_record& t) const noexcept {
 void kernel::acknowledge(task_record& t, bool is_forced) noexcept {
   const std::uint32_t flags = is_forced ? event_flags::forced : 0;
   if (is_forced) {
-    note(event_kind::cancel_acknowledged_for, t.task().value, t.region->id.value, t.unobserved, 0, 0, flags);
+    note(event_kind::cancel_acknowledged_for, t.task().value, t.region->id.value, t.unobserved, 0, t.asked_by, flags);
   }
   t.state = task_state::cancelling;
   t.phase = cancel_phase::cancelling;
   note(event_kind::task_acknowledged, t.task().value, t.region->id.value,
-       static_cast<std::uint64_t>(t.reason.get().kind), t.cleanup.poll_quota, 0, flags);
+       static_cast<std::uint64_t>(t.reason.get().kind), t.cleanup.poll_quota, t.asked_by, flags);
   cancel_timers(t.timers);
 }
 

@@ -125,6 +125,7 @@ std::uint64_t kernel::uncancelled_below(const region_record& from) const noexcep
 }
 
 void kernel::set_reason(region_record& r, const cancel_reason& reason) noexcept {
+  note_text(type_tag::region, r.id.value, reason.message);
   r.reason.hold(causes_, reason);
   r.has_reason = true;
   causes_.release(r.kept);
@@ -143,13 +144,14 @@ void kernel::mark(region_record& r, const cancel_reason& reason, region_trigger 
     event_kind kind = event_kind::region_closing;
     if (on == region_trigger::parent_closing) kind = event_kind::region_closing_by_parent;
     if (on == region_trigger::parent_cancel) kind = event_kind::region_closing_by_cancel;
-    note(kind, r.id.value, parent, caller(),
-         pack(static_cast<std::uint64_t>(reason.kind), std::uint64_t{r.live_tasks} + r.live_regions), cause);
+    r.closing_event =
+        note(kind, r.id.value, parent, caller(),
+             pack(static_cast<std::uint64_t>(reason.kind), std::uint64_t{r.live_tasks} + r.live_regions), cause);
   } else if (!r.has_reason || compare_strength(reason, r.reason.get()) > 0) {
     const cancel_kind before = r.reason.get().kind;
     set_reason(r, reason);
-    note(event_kind::region_reason_strengthened, r.id.value, parent,
-         pack(static_cast<std::uint64_t>(reason.kind), static_cast<std::uint64_t>(before)), 0, cause);
+    r.closing_event = note(event_kind::region_reason_strengthened, r.id.value, parent,
+                           pack(static_cast<std::uint64_t>(reason.kind), static_cast<std::uint64_t>(before)), 0, cause);
   }
 }
 
@@ -161,11 +163,11 @@ void kernel::propagate(region_record& from, const cancel_reason& reason, region_
     if (r != &from) {
       const region_record& parent = *r->parent;
       mark(*r, hop(parent.reason.get(), parent.kept, causes_, parent.id, now_), region_trigger::parent_closing,
-           is_driven, cause);
+           is_driven, parent.closing_event);
     }
     const cancel_reason passed_on = hop(r->reason.get(), r->kept, causes_, r->id, now_);
     for (task_record* t = r->tasks.front(); t != nullptr; t = r->tasks.after(*t)) {
-      deliver(*t, passed_on, event_flags::passed_on, cause);
+      deliver(*t, passed_on, event_flags::passed_on, r->closing_event);
     }
   }
   if (!is_driven) return;
@@ -195,7 +197,8 @@ status kernel::close_with(region_handle region, const cancel_request& why, bool 
     return refuse(kind, r->id.value,
                   {status::resource_exhausted, limit_code::cancel_queue, contract_.max_cancel_queue});
   }
-  propagate(*r, reason_from(why, *r), region_trigger::begin_close, is_driven, 0);
+  const std::uint64_t asked = note_input(event_kind::input_close, r->id.value, 0, static_cast<std::uint64_t>(why.kind));
+  propagate(*r, reason_from(why, *r), region_trigger::begin_close, is_driven, asked);
   settle();
   return status::ok;
 }
@@ -254,7 +257,7 @@ void kernel::move(region_record& r, region_trigger on, std::uint64_t a, std::uin
   const auto number = static_cast<std::uint16_t>(row - &region_lifecycle.rows()[0]);
   r.state = row->to;
   note(static_cast<event_kind>(static_cast<std::uint16_t>(event_kind::region_closing) + number), r.id.value,
-       r.parent == nullptr ? 0 : r.parent->id.value, a, b, cause);
+       r.parent == nullptr ? 0 : r.parent->id.value, a, b, cause != 0 || cause_ != 0 ? cause : r.closing_event);
 }
 
 void kernel::look_at(region_record& r) noexcept {

@@ -92,9 +92,10 @@ task_handle kernel::commit(task_slot& slot, const task_spec& spec) noexcept {
   t.home = worker_;
   r.tasks.push_back(t);
   const bool has_deadline = !t.left.deadline.is_none();
+  const std::uint64_t asked = note_input(event_kind::input_spawn, t.task().value, r.id.value, 0);
   const std::uint64_t spawned =
       note(event_kind::task_spawned, t.task().value, r.id.value, caller(), pack(t.left.priority, has_deadline ? 1 : 0),
-           0, t.is_finalizer ? event_flags::finalizer : 0);
+           asked, t.is_finalizer ? event_flags::finalizer : 0);
   if (!spec.name.empty() && log_.mode() == journal_mode::full) {
     log_.append_text(text_code::name, type_tag::task, t.task().value, t.name.view(), now_.ns);
   }
@@ -158,7 +159,10 @@ void kernel::wake(task_record& t, wake_code why, std::uint64_t cause) noexcept {
 }
 
 void kernel::wake(slab_key key) noexcept {
-  if (task_record* const t = tasks_.find(key); t != nullptr) wake(*t, wake_code::other);
+  task_record* const t = tasks_.find(key);
+  if (t == nullptr || t->is_queued() || t->is_held_back || t->state == task_state::completed) return;
+  const std::uint64_t asked = note_input(event_kind::input_wake, t->task().value, 0, inputs_ + 1);
+  wake(*t, asked == 0 ? wake_code::other : wake_code::input, asked);
 }
 
 void waker::wake() const noexcept {

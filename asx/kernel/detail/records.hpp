@@ -123,7 +123,7 @@ struct task_record : place,
   std::uint32_t holds = 0;  // Join handles, and whoever is just ending it.
   budget granted;
   instant spawned_at;
-  std::uint64_t last_event = 0;
+  std::uint64_t asked_by = 0;  // The event that asked it to cancel, in force now.
   slab_key key{};
   short_name name;
   std::source_location site;
@@ -148,6 +148,7 @@ struct region_record : list_hook<struct sibling_tag>, list_hook<owner_tag>, list
   bool had_child = false;
   bool is_close_held = false;
   bool has_reason = false;
+  std::uint64_t closing_event = 0;  // What its children's cancels follow from.
   budget limits;
   intrusive_list<region_record, sibling_tag> children;  // Not closed, in creation order.
   intrusive_list<task_record, region_tasks_tag> tasks;  // Live, in creation order.
