@@ -2,21 +2,23 @@
 #include <fmt/format.h>
 
 #include <cstddef>
-#include <new>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "asx/base/hash.hpp"
-#include "asx/base/memory.hpp"
 #include "asx/cli/verbs.hpp"
 #include "asx/cli/words.hpp"
 #include "asx/journal/journal.hpp"
 #include "asx/journal/schedule_check.hpp"
 #include "asx/journal/why.hpp"
+#include "asx/kernel/report.hpp"
 #include "asx/model/cause_store.hpp"
 #include "asx/model/handle.hpp"
 #include "asx/model/witness.hpp"
+#include "asx/runtime/runtime.hpp"
 
 namespace asx::cli {
 namespace {
@@ -149,136 +151,100 @@ void what_is_illegal_is_refused(story& tell) {
   tell.line(fmt::format("a handle is 16 bytes: word 0x{:016x}, generation {}", stale.word, stale.generation));
 }
 
-template <class Code>
-constexpr std::uint64_t number(Code code) noexcept {
-  return static_cast<std::uint64_t>(code);
-}
+// A connection: a reader that waits for its writer, and a writer that beats once a second. Both are poll functions, as
+// C would write them; the runtime under them is the real one.
+struct connection {
+  bool has_message = false;
+  std::uint64_t received = 0;
+  waker reader;
+  slab_key beat{};
 
-constexpr std::uint64_t server = 1, connection = 2, channel = 1, reader = 1, writer = 2;
-
-// Tasks of the connection as the scheduler and the kernel journal them. Each call says what led to it.
-struct connection_log {
-  /// A task in its lane: what its dispatch must say about it.
-  struct queued {
-    std::uint64_t event, insertion;
-    lane_code lane;
-    std::uint8_t priority;
-  };
-
-  journal& out;
-  std::uint64_t now_ns = 0;
-  std::uint64_t insertions = 0;
-
-  std::uint64_t put(event_kind kind, event_fields fields) const {
-    fields.time_ns = now_ns;
-    return out.append(kind, fields);
+  static poll_result read(void* self, cx& c) {
+    auto& me = *static_cast<connection*>(self);
+    if (c.checkpoint() == status::cancelled) return poll_result::ready;  // Nothing to clean up but the wait itself.
+    if (std::exchange(me.has_message, false)) ++me.received;
+    me.reader = c.get_waker();
+    return poll_result::pending;
   }
-  [[nodiscard]] queued wake(std::uint64_t task, std::uint64_t by, lane_code lane, std::uint8_t priority, wake_code why,
-                            std::uint64_t cause) {
-    const std::uint64_t woken = put(event_kind::task_woken, {.subject = task,
-                                                             .object = by,
-                                                             .a = pack(place_code(lane, priority, 0), number(why)),
-                                                             .b = ++insertions,
-                                                             .cause = cause});
-    return {woken, insertions, lane, priority};
-  }
-  [[nodiscard]] queued spawn(std::uint64_t task, std::string_view name, std::uint64_t cause) {
-    const std::uint64_t spawned =
-        put(event_kind::task_spawned, {.subject = task, .object = connection, .b = 128, .cause = cause});
-    out.append_text(text_code::name, type_tag::task, task, name, now_ns);
-    return wake(task, 0, lane_code::ready, 128, wake_code::spawn, spawned);
-  }
-  [[nodiscard]] std::uint64_t dispatch(std::uint64_t task, const queued& as) const {
-    return put(event_kind::task_dispatched,
-               {.subject = task, .a = pack(as.priority, number(as.lane)), .b = as.insertion, .cause = as.event});
-  }
-  void end_poll(std::uint64_t task, poll_code said, std::uint64_t began) const {
-    put(event_kind::poll_ended, {.subject = task, .object = connection, .a = number(said), .cause = began});
-  }
-  void wait_for_message(std::uint64_t began) const {
-    put(event_kind::receiver_waits, {.subject = channel, .object = reader, .cause = began});
-    put(event_kind::task_waits, {.subject = reader, .object = channel, .a = number(wait_code::recv), .cause = began});
-    end_poll(reader, poll_code::pending, began);
-  }
-  void end_region(std::uint64_t region, std::uint64_t parent, std::uint64_t cause) const {
-    put(event_kind::region_finalizing, {.subject = region, .object = parent, .cause = cause});
-    put(event_kind::region_closed,
-        {.subject = region, .object = parent, .a = number(outcome_kind::cancelled), .cause = cause});
+  static poll_result write(void* self, cx& c) {
+    auto& me = *static_cast<connection*>(self);
+    if (c.checkpoint() == status::cancelled) {
+      c.set_value(me.received);
+      return poll_result::ready;
+    }
+    me.has_message = true;
+    me.reader.wake();
+    const status s = c.kernel().register_timer(c, c.now() + duration::seconds(1), me.beat);
+    return s == status::ok ? poll_result::pending : poll_result::error;
   }
 };
 
-// A writer sends one message to a reader; the reader waits for the next one when the server is stopped.
-void stop_a_connection(journal& out) {
-  using enum event_kind;
-  connection_log log{.out = out};
-  log.put(runtime_started, {.subject = server, .a = 7, .b = 1});
-  const std::uint64_t root = log.put(region_created, {.subject = server});
-  const std::uint64_t opened = log.put(region_created, {.subject = connection, .object = server, .cause = root});
-  log.put(channel_created, {.subject = channel, .object = connection, .a = 1, .cause = opened});
-  const connection_log::queued reader_woken = log.spawn(reader, "reader", opened);
-  const connection_log::queued writer_woken = log.spawn(writer, "writer", opened);
+// The operator stops the server after five seconds of virtual time.
+void serve_and_stop(runtime& rt, connection& link, story* tell) {
+  kernel& k = rt.kernel();
+  region_handle server;
+  region_handle session;
+  task_handle task;
+  const auto must = [](status s) {
+    if (s != status::ok) throw std::runtime_error(std::string(name(s)));
+  };
+  must(k.create_region(rt.root(), {.name = "server"}, server));
+  must(k.create_region(server, {.name = "connection"}, session));
+  must(k.spawn(session, {.poll = &connection::read, .context = &link, .name = "reader"}, task));
+  must(k.spawn(session, {.poll = &connection::write, .context = &link, .name = "writer"}, task));
+  rt.run_until_idle();
+  for (int second = 1; second < 5; ++second) {
+    must(rt.advance(duration::seconds(1)));
+    rt.run_until_idle();
+  }
+  const auto draw = [&](std::string_view when) {
+    if (tell == nullptr) return;
+    tell->line(std::string(when));
+    const std::string tree = describe_tree(k);
+    for (std::size_t from = 0; from < tree.size();) {
+      const std::size_t to = tree.find('\n', from);
+      tell->line("  " + tree.substr(from, tree.find("  demo.cpp:", from) < to ? tree.find("  demo.cpp:", from) - from
+                                                                              : to - from));
+      from = to + 1;
+    }
+  };
+  draw("after four seconds:");
+  must(rt.advance(duration::seconds(1)));
+  must(k.close(server, {cancel_kind::user, "operator pressed stop"}));
+  draw("the operator stops the server, and everybody below is told before the call returns:");
+  rt.run_until_idle();
+  const shutdown_result ended = rt.shutdown();
+  if (tell != nullptr) {
+    tell->line(
+        fmt::format("{} messages arrived; at rest: {}", link.received, ended.is_quiescent() ? "yes" : ended.survivors));
+  }
+}
 
-  log.now_ns = duration::milliseconds(1).ns;
-  std::uint64_t began = log.dispatch(reader, reader_woken);
-  log.put(task_started, {.subject = reader, .object = connection, .cause = began});
-  log.wait_for_message(began);
-  began = log.dispatch(writer, writer_woken);
-  log.put(task_started, {.subject = writer, .object = connection, .cause = began});
-  log.put(permit_reserved, {.subject = channel, .object = writer, .a = 1, .b = pack(0, 1), .cause = began});
-  const std::uint64_t sent =
-      log.put(permit_sent, {.subject = channel, .object = writer, .a = 1, .b = pack(1, 0), .cause = began});
-  const connection_log::queued told = log.wake(reader, writer, lane_code::ready, 128, wake_code::message, sent);
-  log.end_poll(writer, poll_code::ready, began);
-  log.put(task_completed, {.subject = writer, .object = connection, .cause = began});
-  began = log.dispatch(reader, told);
-  log.put(message_received, {.subject = channel, .object = reader, .a = 1, .cause = began});
-  log.wait_for_message(began);
-
-  log.now_ns = duration::seconds(5).ns;
-  const std::uint64_t user = number(cancel_kind::user), passed = number(cancel_kind::parent_cancelled);
-  const std::uint64_t asked = log.put(input_close, {.subject = server, .a = user, .b = 1});
-  out.append_text(text_code::message, type_tag::region, server, "operator pressed stop", log.now_ns);
-  const std::uint64_t closing = log.put(region_closing, {.subject = server, .b = pack(user, 1), .cause = asked});
-  const std::uint64_t child = log.put(region_closing_by_parent, {.subject = connection,
-                                                                 .object = server,
-                                                                 .b = pack(passed, 1),
-                                                                 .cause = closing,
-                                                                 .flags = event_flags::passed_on});
-  const std::uint64_t request = log.put(
-      cancel_requested,
-      {.subject = reader, .object = connection, .a = pack(passed, 3), .cause = child, .flags = event_flags::passed_on});
-  log.put(task_cancel_requested, {.subject = reader, .object = connection, .a = passed, .cause = request});
-  const connection_log::queued cancelled = log.wake(
-      reader, 0, lane_code::cancel, cleanup_budget(cancel_kind::parent_cancelled).priority, wake_code::cancel, request);
-  log.put(region_draining, {.subject = server, .a = pack(0, 1), .cause = closing});
-  log.put(region_draining, {.subject = connection, .object = server, .a = pack(1, 0), .cause = child});
-  began = log.dispatch(reader, cancelled);
-  const std::uint64_t polls = info(cancel_kind::parent_cancelled).cleanup_quota;
-  log.put(task_acknowledged, {.subject = reader, .object = connection, .a = passed, .b = polls, .cause = request});
-  log.put(task_cleaned_up, {.subject = reader, .object = connection, .a = passed, .b = polls - 1, .cause = began});
-  log.end_poll(reader, poll_code::ready, began);
-  const std::uint64_t ended = log.put(
-      task_finalized, {.subject = reader, .object = connection, .a = number(outcome_kind::cancelled), .cause = began});
-  log.end_region(connection, server, ended);
-  log.end_region(server, 0, ended);
-  log.put(runtime_ended, {.subject = server});
+void a_server_is_stopped(story& tell) {
+  tell.chapter("6. A server runs and is stopped: regions, tasks and cancellation (R-05, R-07, R-24)");
+  runtime rt;
+  connection link;
+  serve_and_stop(rt, link, &tell);
 }
 
 void a_run_leaves_a_journal(story& tell) {
   tell.chapter(
-      "6. A run leaves a journal: one digest, the answer to why, and a judge of the schedule (R-103, R-113, R-114, "
+      "7. It leaves a journal: one digest, the answer to why, and a judge of the schedule (R-103, R-113, R-114, "
       "R-120)");
   std::vector<event> kept;
-  for (const std::uint64_t capacity : {16U, 65'536U}) {
-    journal run;
-    if (run.open(heap_memory(), {.capacity = capacity}) != status::ok) throw std::bad_alloc();
-    stop_a_connection(run);
+  for (const std::uint64_t capacity : {64U, 65'536U}) {
+    runtime_config config;
+    config.contract.max_trace_events = capacity;
+    runtime rt(config);
+    connection link;
+    serve_and_stop(rt, link, nullptr);
+    journal& run = rt.journal();
     const auto hex = run.digest().hex();
     tell.line(fmt::format("a ring of {:>5}: {} events, {} more overwritten, digest {}", capacity, run.size(),
                           run.overwritten(), std::string_view(hex.data(), hex.size())));
     kept.resize(static_cast<std::size_t>(run.size()));
     kept.resize(run.copy_tail(kept));
-    const std::string why = why_cancelled(kept, reader).text;
+    const std::string why = why_cancelled(kept, 1).text;
     for (std::size_t from = 0; from < why.size();) {
       const std::size_t to = why.find('\n', from);
       tell.line("  " + why.substr(from, to - from));
@@ -303,6 +269,7 @@ void add_demo(CLI::App& app, session& s) {
     a_stronger_reason_only_tightens(tell);
     a_region_ends_as_its_worst_child(tell);
     what_is_illegal_is_refused(tell);
+    a_server_is_stopped(tell);
     a_run_leaves_a_journal(tell);
     tell.end();
   });

@@ -38,12 +38,12 @@ class asx_command(unittest.TestCase):
     def test_the_demo_has_a_digest_that_is_the_same_everywhere(self):
         code, out, _ = asx("demo")
         self.assertEqual(code, 0)
-        self.assertIn("digest 8f2e0163f96d9a375b6e99fa3883c043", out)
+        self.assertIn("digest ae08ec49fd3a304674cfe3766afa7227", out)
         digests = [line.split()[-1] for line in out.splitlines() if "a ring of" in line]
         self.assertEqual(len(digests), 2)
         self.assertEqual(digests[0], digests[1])
-        self.assertIn("0 violations, 4 of 4 dispatches checked", out)
-        self.assertEqual(json.loads(asx("demo", "--json")[1])["digest"], "8f2e0163f96d9a375b6e99fa3883c043")
+        self.assertIn("0 violations, 15 of 15 dispatches checked", out)
+        self.assertEqual(json.loads(asx("demo", "--json")[1])["digest"], "ae08ec49fd3a304674cfe3766afa7227")
 
     def test_every_status_explains_itself(self):
         rows = json.loads(asx("--json", "status")[1])
