@@ -215,6 +215,33 @@ TEST(kernel_small_worlds, every_short_life_of_a_region_agrees_with_the_model) {
   }
 }
 
+TEST(kernel_small_worlds, every_short_life_within_tight_limits_agrees_with_the_model) {
+  kernel_plan plan;
+  plan.scripts = three_scripts();
+  script spends;
+  spends.actions = {does(do_::consume_cost, 1), does(do_::yield),    does(do_::consume_cost, 2), does(do_::park),
+                    does(do_::checkpoint),      does(do_::return_ok)};
+  plan.scripts.push_back(spends);
+  plan.config.cancel_queue = 1;
+  plan.config.max_tasks = 3;
+  plan.before = {spawns("one", 1, 0).op};
+  letter polls = spawns("spawn with one poll", 1, 0, false);
+  polls.op.b.poll_quota = 1;
+  letter until = spawns("spawn with a deadline", 1, 1, false);
+  until.op.b.deadline = asx::instant{5};
+  letter costs = spawns("spawn with a cost of 2", 1, 3, false);
+  costs.op.b.cost_quota = 2;
+  const std::vector<letter> letters = {calls("step", kernel_call::step),
+                                       polls,
+                                       until,
+                                       costs,
+                                       calls("cancel 1", kernel_call::request_cancel, 1),
+                                       calls("advance 5", kernel_call::advance, 5),
+                                       calls("wake 2", kernel_call::wake, 2),
+                                       calls("release 1", kernel_call::release_task, 1)};
+  ASSERT_NO_FATAL_FAILURE(run_all_words(plan, letters, 6));
+}
+
 // ---- Random worlds ----
 
 std::optional<std::uint64_t> from_environment(const char* variable) {

@@ -522,7 +522,8 @@ TEST_P(kernel_region_rulings, r108_shutdown_ends_a_mixed_crowd) {
         plays({does(do_::reserve), does(do_::sleep, 1'000'000), does(do_::return_ok)}), plays({does(do_::return_ok)})});
   const auto a = child(1), b = child(a, {}, false);
   finalizer(a, 1, 1);
-  for (std::uint64_t i = 0; i < 40; ++i) spawn(i % 3 == 0 ? 1 : i % 3 == 1 ? a : b, i % 5, of_task(), i % 2 == 0);
+  for (std::uint64_t i = 0; i < 40; ++i)
+    spawn(i % 3 == 0 ? 1 : i % 3 == 1 ? a : b, static_cast<std::size_t>(i % 5), of_task(), i % 2 == 0);
   run(60);
   EXPECT_EQ(world().shutdown_begin(), status::ok);
   EXPECT_EQ(world().spawn(1, 4, of_task(), false), status::region_not_open);

@@ -5,8 +5,9 @@
 //     shorten        the fewest operations that still show a difference
 //
 // Compared after each operation: status, newly, the dispatch of a step, how many of each kind there are, the log. Every
-// few operations also all views, all obligations and quiescence. Not compared: what a view names that has no meaning
-// in its state, and, of a record that is gone, anything but an outcome that both have seen.
+// few operations also all views, all obligations, quiescence, and the laws of kernel_laws.hpp. Not compared: what a
+// view names that has no meaning in its state, and, of a record that is gone, anything but an outcome that both have
+// seen.
 //
 // Cancel points: none. Threads: one owner. Lifetime: a pair owns its worlds; the plan outlives it.
 #pragma once
@@ -21,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "asx/kernel/testing/kernel_laws.hpp"
 #include "asx/kernel/testing/kernel_plans.hpp"
 #include "asx/kernel/testing/naive_kernel.hpp"
 #include "asx/kernel/testing/world.hpp"
@@ -205,7 +207,19 @@ class kernel_pair {
     kernel_operation ask_rest;
     ask_rest.call = kernel_call::quiescence;
     const kernel_answer a = ask(*model_, ask_rest), b = ask(*other_, ask_rest);
-    return a == b ? std::string() : "quiescence is " + text(b) + "; in the model " + text(a);
+    if (a != b) return "quiescence is " + text(b) + "; in the model " + text(a);
+    if (std::string law = broken_in(*model_); !law.empty()) return "the model breaks a law: " + law;
+    if (std::string law = broken_in(*other_); !law.empty()) return "a law is broken: " + law;
+    return {};
+  }
+
+  /// Whether a shutdown that was run to its end has left something that it may not leave.
+  std::string compare_end(const world_config& config) {
+    if (!was_idle_) return "the shutdown does not come to an end";
+    std::uint32_t mask = 0;
+    const bool may_leave = config.hold_leaks || config.max_unobserved_cancel_polls == 0;
+    if (model_->quiescence(mask) == status::ok || may_leave) return {};
+    return "the shutdown ends and leaves mask " + std::to_string(mask);
   }
 
   [[nodiscard]] bool was_idle() const { return was_idle_; }
@@ -273,7 +287,7 @@ struct kernel_run {
 struct run_limits {
   std::uint64_t operations = UINT64_MAX;  // Stop after so many.
   std::uint64_t look_every = 4;           // Compare everything after each so many.
-  std::uint64_t last_steps = 6000;        // Steps at most after the shutdown.
+  std::uint64_t last_steps = 100'000;     // Steps at most after the shutdown.
 };
 
 namespace detail {
@@ -306,6 +320,7 @@ inline kernel_run run_plan(const kernel_plan& plan, plan_draws& draws, const wor
   op.call = kernel_call::step;
   for (std::uint64_t i = 0; goes_on && i < limits.last_steps; ++i) goes_on = next(op) && !pair.was_idle();
   if (run.difference.empty()) run.difference = pair.compare();
+  if (run.difference.empty() && run.done.size() < limits.operations) run.difference = pair.compare_end(plan.config);
   pair.add_coverage(coverage);
   return run;
 }
