@@ -232,7 +232,7 @@ class script_maker {
       case kind::create_region: a.b = draws_.limits(0, false); break;
       case kind::commit:
       case kind::abort: a.n = draws_.below(3); break;
-      case kind::push_cleanup: a.n = draws_.below(9); break;
+      case kind::push_cleanup:
       case kind::consume_cost: a.n = draws_.below(9); break;
       case kind::wake_task:
       case kind::cancel_task: a.n = 1 + draws_.below(tasks_); break;

@@ -1,6 +1,6 @@
 // asx/kernel/testing/naive_close.hpp - the naive kernel's cancels, the phases of a region, and how things end.
 //
-// Part of naive_kernel.hpp, which includes it; each function cites the rulings that it says again.
+// Part of naive_kernel.hpp; each function cites the rulings that it says again.
 //
 // Cancel points: none. Threads: one owner. Lifetime: as the naive kernel.
 #pragma once
@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string>
 
-#include "asx/kernel/testing/naive_kernel.hpp"
+#include "asx/kernel/testing/naive_core.hpp"
 
 namespace asx::testing {
 

@@ -1,6 +1,6 @@
 // asx/kernel/testing/naive_poll.hpp - the naive kernel's step: phase 0, one dispatch, the poll of a script.
 //
-// Part of naive_kernel.hpp, which includes it; each function cites the rulings that it says again.
+// Part of naive_kernel.hpp; each function cites the rulings that it says again.
 //
 // Cancel points: none. Threads: one owner. Lifetime: as the naive kernel.
 #pragma once
@@ -13,7 +13,7 @@
 #include <tuple>
 #include <vector>
 
-#include "asx/kernel/testing/naive_kernel.hpp"
+#include "asx/kernel/testing/naive_core.hpp"
 
 namespace asx::testing {
 
