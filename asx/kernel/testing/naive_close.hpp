@@ -44,6 +44,7 @@ inline status naive_kernel::deliver(naive_task& t, const cancel_reason& why, boo
   t.phase = cancel_phase::requested;
   t.cleanup_priority = info(why.kind).cleanup_priority;  // U-13
   t.is_indexed = false;
+  t.waits_for_cancel = false;
   std::erase_if(refused_, [&](const naive_refusal& r) { return r.task == t.number; });
   if (t.is_polled) {
     t.was_woken = true;  // it is queued again after the poll.

@@ -375,7 +375,7 @@ class naive_kernel final : public kernel_world {
   void act(naive_task& t, const action& a);
   status checkpoint(naive_task& t);
   status consume_cost(naive_task& t, std::uint64_t n);
-  status register_timer(const naive_task& t, std::uint64_t ns);
+  status register_timer(naive_task& t, std::uint64_t ns);
   void say(const naive_task& t, action::kind what, std::string_view result);
 
   world_config config_;

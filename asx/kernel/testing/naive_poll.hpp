@@ -89,8 +89,7 @@ inline naive_task* naive_kernel::next_stalled() {
   const auto takes_part = [this](const naive_task& t) {
     if (t.state == task_state::completed) return false;
     if (t.state == task_state::cancel_requested && config_.max_unobserved_cancel_polls == 0) return false;
-    const bool waits_for_cancel = !t.reason && t.left.poll_quota == 0 && is_refused(t);
-    if (waits_for_cancel) return false;             // it could not be polled.
+    if (t.waits_for_cancel) return false;           // it could not be polled.
     return t.reason.has_value() || t.is_finalizer;  // a finalizer task in any state.
   };
   for (int round = 0; round < 2; ++round) {
@@ -121,6 +120,7 @@ inline void naive_kernel::queue(naive_task& t) {
 // U-21, R-173.
 inline void naive_kernel::wake_up(naive_task& t) {
   if (t.state == task_state::completed) return;
+  if (t.waits_for_cancel) return;
   if (t.is_polled) {
     t.was_woken = true;
     met(kernel_rule::woken_in_poll);
@@ -155,6 +155,7 @@ inline bool naive_kernel::charge(naive_task& t) {
         sched_.remove(t.number);  // It is being dispatched already: polled in the same dispatch.
       } else if (t.left.poll_quota == 0) {
         met(kernel_rule::out_of_polls_waits);
+        t.waits_for_cancel = true;
         return false;
       }
     }
@@ -349,12 +350,16 @@ inline status naive_kernel::consume_cost(naive_task& t, std::uint64_t n) {
 }
 
 // the region first; then R-86: duration, capacity.
-inline status naive_kernel::register_timer(const naive_task& t, std::uint64_t ns) {
+inline status naive_kernel::register_timer(naive_task& t, std::uint64_t ns) {
   const region_state state = region_at(t.region).state;
   const bool is_admitted = state == region_state::open ||
                            (state == region_state::draining && t.state == task_state::cancelling) ||
                            (state == region_state::finalizing && t.is_finalizer);
   if (!is_admitted) return met(kernel_rule::timer_refused_by_region), status::region_not_open;
+  if (!t.reason && t.left.deadline_passed(now_)) {
+    kernel_cancel(t, cancel_kind::deadline);
+    return status::budget_exhausted;
+  }
   const instant deadline = now_ + duration{ns};
   if (deadline.is_none() || duration{ns} > duration::days(7)) return status::timer_duration_exceeded;
   if (timers_.size() >= config_.max_timers) return met(kernel_rule::timers_full), status::resource_exhausted;

@@ -49,8 +49,9 @@ struct naive_task {
 
   task_state state = task_state::created;
   std::uint64_t polls = 0;
-  bool is_polled = false;  // Right now.
-  bool was_woken = false;  // During this poll.
+  bool is_polled = false;         // Right now.
+  bool was_woken = false;         // During this poll.
+  bool waits_for_cancel = false;  // Out of polls, and the cancel was refused.
 
   std::optional<cancel_reason> reason;  // The strongest; the witness exists exactly when it does.
   cancel_phase phase = cancel_phase::requested;

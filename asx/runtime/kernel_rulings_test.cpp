@@ -1,4 +1,4 @@
-// asx/kernel/kernel_rulings_test.cpp - the rulings' own tests on tasks, cancellation and budgets.
+// asx/runtime/kernel_rulings_test.cpp - the rulings' own tests on tasks, cancellation and budgets.
 //
 // Each is written against kernel_world and holds for the naive model and for the kernel. Those on regions and
 // obligations are in kernel_region_rulings_test.cpp.
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "asx/kernel/testing/stage.hpp"
 #include "asx/kernel/testing/world.hpp"
+#include "asx/runtime/testing/stage.hpp"
 
 namespace {
 

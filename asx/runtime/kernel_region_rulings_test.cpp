@@ -1,4 +1,5 @@
-// asx/kernel/kernel_region_rulings_test.cpp - the rulings' own tests on regions, obligations, propagation and shutdown.
+// asx/runtime/kernel_region_rulings_test.cpp - the rulings' own tests on regions, obligations, propagation and
+// shutdown.
 //
 // Each is written against kernel_world and holds for the naive model and for the kernel.
 #include <gtest/gtest.h>
@@ -7,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "asx/kernel/testing/stage.hpp"
 #include "asx/kernel/testing/world.hpp"
+#include "asx/runtime/testing/stage.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-// asx/kernel/testing/stage.hpp - for tests of rulings: scripts by short names, and a world with expectations.
+// asx/runtime/testing/stage.hpp - for tests of rulings: scripts by short names, and a world with expectations.
 //
 // A test is written once against kernel_world and run with each maker: the naive model, which must say what the
 // rulings say, and the kernel.
@@ -22,7 +22,7 @@
 #include "asx/kernel/testing/naive_kernel.hpp"
 #include "asx/kernel/testing/world.hpp"
 #ifndef ASX_NAIVE_WORLD_ONLY
-#include "asx/kernel/testing/real_world.hpp"
+#include "asx/runtime/testing/real_world.hpp"
 #endif
 
 namespace asx {

@@ -1,4 +1,4 @@
-// asx/kernel/kernel_model_test.cpp - the kernel against plain records: small worlds whole, large ones at random.
+// asx/runtime/kernel_model_test.cpp - the kernel against plain records: small worlds whole, large ones at random.
 //
 // Every status, dispatch, view and logged word of the kernel must be the model's (testing/naive_kernel.hpp).
 //
@@ -25,8 +25,8 @@
 #include "asx/kernel/testing/kernel_driver.hpp"
 #include "asx/kernel/testing/kernel_plans.hpp"
 #include "asx/kernel/testing/naive_kernel.hpp"
-#include "asx/kernel/testing/real_world.hpp"
 #include "asx/kernel/testing/world.hpp"
+#include "asx/runtime/testing/real_world.hpp"
 
 namespace {
 
