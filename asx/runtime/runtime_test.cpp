@@ -302,6 +302,102 @@ TEST(runtime, runs_cleanup_of_a_task_before_the_finalizers_of_its_region) {  // 
   EXPECT_EQ(rt.kernel().release_region(region), status::ok);
 }
 
+TEST(runtime, stops_before_a_step_when_its_journal_may_not_lose_an_event) {
+  runtime_config config;
+  config.contract.overflow = trace_overflow::reject;
+  config.contract.max_trace_events = 256;
+  runtime rt(config);
+  body b{[](cx& c) {
+    if (c.checkpoint() != status::ok) return poll_result::ready;
+    c.yield();
+    return poll_result::pending;
+  }};
+  must_spawn(rt, rt.root(), b, {}, false);
+  EXPECT_EQ(rt.run_until_idle().ended, status::resource_exhausted);
+  EXPECT_EQ(rt.journal().overwritten(), 0U);
+  EXPECT_EQ(rt.run_until_idle().steps, 0U) << "and stays stopped until somebody takes the events";
+  rt.journal().discard_oldest(rt.journal().size());
+  EXPECT_GT(rt.run_until_idle().steps, 0U);
+  rt.journal().discard_oldest(rt.journal().size());
+  EXPECT_TRUE(rt.shutdown().is_quiescent());
+}
+
+TEST(runtime, runs_until_quiescent_and_leaves_an_open_root) {
+  runtime rt;
+  slab_key timer;
+  body b{[&](cx& c) {
+    if (timer != slab_key{}) return poll_result::ready;
+    EXPECT_EQ(c.kernel().register_timer(c, c.now() + duration::hours(2), timer), status::ok);
+    return poll_result::pending;
+  }};
+  const region_handle region = must_create(rt, rt.root());
+  must_spawn(rt, region, b, {}, false);
+  EXPECT_EQ(rt.run_until_quiescent().ended, status::ok);
+  EXPECT_EQ(rt.now(), instant{} + duration::hours(2));
+  EXPECT_EQ(rt.kernel().live_tasks(), 0U);
+  EXPECT_EQ(rt.kernel().release_region(region), status::ok);
+}
+
+TEST(runtime, queues_a_woken_task_with_whoever_wakes_it_and_a_cancelled_one_at_home) {
+  runtime_config config;
+  config.workers = 3;
+  runtime rt(config);
+  body sleeper{[](cx& c) {
+    if (c.checkpoint() != status::ok) return poll_result::ready;
+    static_cast<void>(c.get_waker());
+    return poll_result::pending;
+  }};
+  const task_handle t = must_spawn(rt, rt.root(), sleeper);
+  rt.step(1);  // Stolen from worker 0, so worker 1 is its home.
+  const waker w = rt.kernel().waker_of(t);
+  body rouser{[&](cx&) {
+    w.wake();
+    return poll_result::ready;
+  }};
+  must_spawn(rt, rt.root(), rouser, {}, false);
+  rt.step(2);
+  EXPECT_EQ(rt.sched().depth(2, lane::ready), 1U);
+  rt.step(2);
+  EXPECT_EQ(rt.kernel().request_cancel(t), status::ok);
+  EXPECT_EQ(rt.sched().depth(2, lane::cancel), 1U) << "worker 2 polled it last";
+  rt.run_until_idle();
+  EXPECT_EQ(rt.kernel().release_task(t), status::ok);
+  expect_legal(rt);
+}
+
+TEST(runtime, has_three_profiles_with_the_counts_of_the_specification) {  // U-04, U-05, U-08, R-227
+  constexpr resource_contract tiny = resource_contract::tiny();
+  static_assert(tiny.max_tasks == 64 && tiny.max_regions == 16 && tiny.max_obligations == 64 &&
+                tiny.max_channels == 16);
+  static_assert(tiny.max_timers == 64 && tiny.max_trace_events == 256);
+  constexpr resource_contract core = resource_contract::core();
+  static_assert(core.max_tasks == 65'536 && core.max_regions == 4'096 && core.max_obligations == 65'536);
+  static_assert(core.max_channels == 4'096 && core.max_timers == 65'536 && core.max_trace_events == 65'536);
+  constexpr resource_contract server = resource_contract::server();
+  static_assert(server.max_tasks >= 1'000'000 && server.max_timers >= 1'000'000 &&
+                server.max_trace_events == 1'048'576);
+  for (const resource_contract& c : {tiny, core}) {
+    runtime_config config;
+    config.contract = c;
+    runtime rt(config);
+    EXPECT_EQ(rt.start_status(), status::ok);
+  }
+}
+
+TEST(runtime, refuses_to_start_with_numbers_out_of_range_or_without_memory) {
+  runtime_config config;
+  config.workers = 0;
+  EXPECT_EQ(runtime(config).start_status(), status::invalid_argument);
+  config = {};
+  config.contract.version = 2;
+  EXPECT_EQ(runtime(config).start_status(), status::invalid_argument);
+  config = {};
+  config.memory = testing::no_memory;
+  runtime rt(config);
+  EXPECT_EQ(rt.start_status(), status::resource_exhausted);
+  EXPECT_EQ(rt.run_until_idle().ended, status::resource_exhausted);
+}
+
 TEST(runtime, draws_its_tree_for_people_and_for_machines) {
   runtime rt;
   const region_handle region = must_create(rt, rt.root(), "connection");

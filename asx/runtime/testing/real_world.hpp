@@ -194,7 +194,7 @@ class real_world : public kernel_world {
     out.contract.max_cleanup_per_task = c.max_cleanup;
     out.contract.max_finalizers_per_region = c.max_finalizers;
     out.contract.max_mask_depth = c.mask_depth;
-    out.contract.max_trace_events = 1U << 16;
+    out.journaling = journal_mode::digest_only;  // A ring for each of a million worlds would be most of the work.
     out.behaviour.leaks = c.hold_leaks ? leak_policy::hold : leak_policy::proceed;
     out.behaviour.max_unobserved_cancel_polls = c.max_unobserved_cancel_polls;
     out.seed = c.seed;
