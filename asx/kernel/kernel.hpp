@@ -293,6 +293,8 @@ class ASX_API kernel {
   [[nodiscard]] status checkpoint(task_record& t) noexcept;
   void retry_cancels() noexcept;
   [[nodiscard]] std::uint64_t unobserved_limit(const task_record& t) const noexcept;
+  void start_answering(task_record& t) noexcept;
+  void stop_answering(task_record& t) noexcept;
   void cancel_owned_regions(task_record& t, std::uint64_t cause) noexcept;
 
   // regions
@@ -351,6 +353,8 @@ class ASX_API kernel {
   intrusive_list<task_record, detail::retry_tag> retries_;    // Cancels of the kernel's own that found no room.
   intrusive_list<task_record, detail::stall_tag> answering_;  // Cancelled or finalizer tasks: R-132 polls these.
   std::uint64_t last_stalled_ = 0;                            // Creation number, within a round.
+  task_record* stall_cursor_ = nullptr;                       // Where the next search begins; null: at the front.
+  bool is_answering_sorted_ = true;
 
   std::uint64_t next_task_ = 0;
   std::uint64_t next_region_ = 0;

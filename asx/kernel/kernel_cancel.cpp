@@ -1,4 +1,6 @@
 // Cancellation: requests, delivery, strengthening, acknowledgement, and the tasks that never answer.
+#include <array>
+
 #include "asx/kernel/kernel.hpp"
 
 namespace asx {
@@ -68,8 +70,7 @@ void kernel::deliver(task_record& t, const cancel_reason& reason, std::uint32_t 
                                          : event_kind::task_cancel_requested,
        t.task().value, t.region->id.value, static_cast<std::uint64_t>(kept.kind), 0, asked, flags);
   t.state = row->to;
-  auto& stall = static_cast<list_hook<detail::stall_tag>&>(t);
-  if (!stall.linked()) answering_.push_back(t);
+  start_answering(t);
   if (auto& retry = static_cast<list_hook<detail::retry_tag>&>(t); retry.linked()) retry.unlink();
   t.is_held_back = false;
 
@@ -209,30 +210,85 @@ std::uint32_t kernel::pass_time(std::uint32_t worker, instant now) noexcept {
   return passed;
 }
 
-// nothing can happen by itself any more, so those who owe an answer are asked once each, in order of creation.
+// ---- those who owe an answer --------------------------------------------------------------------------------------
+
+using answering_list = intrusive_list<task_record, detail::stall_tag>;
+
+namespace {
+
+void move_front(answering_list& from, answering_list& to) noexcept {
+  to.push_back(*from.pop_front());
+}
+
+// Merges `more` into `into`; both are sorted by creation.
+void merge(answering_list& into, answering_list& more) noexcept {
+  answering_list out;
+  while (!into.empty() && !more.empty()) {
+    move_front(more.front()->task() < into.front()->task() ? more : into, out);
+  }
+  out.splice_back(into);
+  out.splice_back(more);
+  into.splice_back(out);
+}
+
+// By creation, in place: bin k holds 2^k tasks, sorted, or none.
+void sort_by_creation(answering_list& tasks) noexcept {
+  std::array<answering_list, 32> bins;
+  while (!tasks.empty()) {
+    answering_list carried;
+    move_front(tasks, carried);
+    std::size_t k = 0;
+    for (; !bins[k].empty(); ++k) merge(carried, bins[k]);
+    bins[k].splice_back(carried);
+  }
+  for (answering_list& bin : bins) merge(tasks, bin);
+}
+
+}  // namespace
+
+void kernel::start_answering(task_record& t) noexcept {
+  if (static_cast<list_hook<detail::stall_tag>&>(t).linked()) return;
+  const task_record* const last = answering_.back();
+  if (last != nullptr && t.task() < last->task()) is_answering_sorted_ = false;
+  answering_.push_back(t);
+}
+
+void kernel::stop_answering(task_record& t) noexcept {
+  auto& hook = static_cast<list_hook<detail::stall_tag>&>(t);
+  if (!hook.linked()) return;
+  if (stall_cursor_ == &t) stall_cursor_ = answering_.after(t);
+  hook.unlink();
+}
+
+// nothing can happen by itself any more, so those who owe an answer are asked once each, in order of creation. A
+// round that was interrupted goes on behind the last one asked.
 place* kernel::take_stalled(std::uint32_t worker, instant now) noexcept {
   if (foreign_holds_ != 0 || !sched_.empty()) return nullptr;
   if (!ignores_timers_ && (wheel_.live() != 0 || !index_.empty())) return nullptr;
   worker_ = worker;
   now_ = later(now_, now);
+  if (!is_answering_sorted_) {
+    sort_by_creation(answering_);
+    is_answering_sorted_ = true;
+    stall_cursor_ = nullptr;
+  }
   const auto is_eligible = [this](const task_record& t) {
     if (t.is_queued() || t.is_held_back || (t.has_overrun && !t.owned_regions.empty())) return false;
     return !(t.state == task_state::cancel_requested && options_.max_unobserved_cancel_polls == 0);
   };
   for (int round = 0; round < 2; ++round) {
-    task_record* next = nullptr;
-    for (task_record* t = answering_.front(); t != nullptr; t = answering_.after(*t)) {
-      if (t->task().value <= last_stalled_ || !is_eligible(*t)) continue;
-      if (next == nullptr || t->task() < next->task()) next = t;
-    }
-    if (next != nullptr) {
-      last_stalled_ = next->task().value;
-      const budget& in_force = next->state == task_state::cancelling ? next->cleanup : next->left;
-      note(event_kind::stall_poll, next->task().value, next->region->id.value,
+    task_record* t = stall_cursor_ != nullptr ? stall_cursor_ : answering_.front();
+    while (t != nullptr && (t->task().value <= last_stalled_ || !is_eligible(*t))) t = answering_.after(*t);
+    if (t != nullptr) {
+      last_stalled_ = t->task().value;
+      stall_cursor_ = t;
+      const budget& in_force = t->state == task_state::cancelling ? t->cleanup : t->left;
+      note(event_kind::stall_poll, t->task().value, t->region->id.value,
            in_force.poll_quota == unlimited ? 0 : in_force.poll_quota);
-      return next;
+      return t;
     }
     last_stalled_ = 0;  // The round is over; another one begins if somebody is left.
+    stall_cursor_ = nullptr;
   }
   return nullptr;
 }

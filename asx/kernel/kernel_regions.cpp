@@ -42,6 +42,7 @@ status kernel::create_region(region_handle parent, const region_spec& spec, regi
   r.id = region_id{++next_region_};
   r.owner_kernel = this;
   r.parent = p;
+  r.parent_number = p->id;
   r.limits = meet(p->limits, spec.limits);
   r.max_tasks = spec.max_tasks;
   r.name = detail::short_name(spec.name);
@@ -136,7 +137,7 @@ void kernel::set_reason(region_record& r, const cancel_reason& reason) noexcept 
 void kernel::mark(region_record& r, const cancel_reason& reason, region_trigger on, bool is_driven,
                   std::uint64_t cause) noexcept {
   r.is_driven = r.is_driven || is_driven;
-  const std::uint64_t parent = r.parent == nullptr ? 0 : r.parent->id.value;
+  const std::uint64_t parent = r.parent_number.value;
   if (r.state == region_state::open) {
     set_reason(r, reason);
     ++closing_regions_;
@@ -257,7 +258,7 @@ void kernel::move(region_record& r, region_trigger on, std::uint64_t a, std::uin
   const auto number = static_cast<std::uint16_t>(row - &region_lifecycle.rows()[0]);
   r.state = row->to;
   note(static_cast<event_kind>(static_cast<std::uint16_t>(event_kind::region_closing) + number), r.id.value,
-       r.parent == nullptr ? 0 : r.parent->id.value, a, b, cause != 0 || cause_ != 0 ? cause : r.closing_event);
+       r.parent_number.value, a, b, cause != 0 || cause_ != 0 ? cause : r.closing_event);
 }
 
 void kernel::look_at(region_record& r) noexcept {
@@ -330,7 +331,7 @@ status kernel::try_close(region_record& r) noexcept {
   cancel_timers(r.timers);
   if (r.reserved != 0 && options_.leaks == leak_policy::hold) {
     if (!r.is_close_held) {
-      note(event_kind::region_close_held, r.id.value, r.parent == nullptr ? 0 : r.parent->id.value, r.reserved,
+      note(event_kind::region_close_held, r.id.value, r.parent_number.value, r.reserved,
            static_cast<std::uint64_t>(status::unresolved_obligations));
     }
     r.is_close_held = true;
@@ -341,7 +342,7 @@ status kernel::try_close(region_record& r) noexcept {
     ++r.leaked;
   }
   if (r.leaked != 0) {
-    note(event_kind::region_leaked, r.id.value, r.parent == nullptr ? 0 : r.parent->id.value, r.leaked,
+    note(event_kind::region_leaked, r.id.value, r.parent_number.value, r.leaked,
          static_cast<std::uint64_t>(status::unresolved_obligations));
   }
   const task_outcome& out = r.fold.best;
@@ -405,7 +406,7 @@ void kernel::fold(region_record& r, const task_outcome& result, std::uint64_t fr
 
 void kernel::release_if_done(region_record& r) noexcept {
   if (r.state != region_state::closed || r.holds != 0 || &r == root_) return;
-  note(event_kind::region_released, r.id.value, r.parent == nullptr ? 0 : r.parent->id.value);
+  note(event_kind::region_released, r.id.value, r.parent_number.value);
   r.reason.release(causes_);
   r.fold.reason.release(causes_);
   causes_.release(r.kept);

@@ -62,6 +62,7 @@ status kernel::reserve_task(region_handle region, task_slot& out) noexcept {
   if (!made) return refuse(event_kind::refused_spawn, r->id.value, {status::resource_exhausted, limit_code::memory, 0});
   made.record->key = made.key;
   made.record->region = r;
+  made.record->region_number = r->id;
   made.record->is_finalizer = r->state == region_state::finalizing;
   ++r->live_tasks;
   ++r->reserved_slots;
@@ -103,7 +104,7 @@ task_handle kernel::commit(task_slot& slot, const task_spec& spec) noexcept {
     index_.enter(t, t.left.deadline, t.task().value);
     note(event_kind::deadline_indexed, t.task().value, r.id.value, t.left.deadline.ns, 0, spawned);
   }
-  if (t.is_finalizer) answering_.push_back(t);
+  if (t.is_finalizer) start_answering(t);
   enqueue(t, wake_code::spawn, spawned);
   const task_handle out = handle_of(t);
   // The region began to close between the two stages: the task is born cancelled, like its siblings.
@@ -361,7 +362,7 @@ void kernel::end(task_record& t, task_trigger on, task_outcome result, std::uint
   drop_deadline(t, event_kind::deadline_dropped);
   if (sched_.remove(t)) note(event_kind::task_dequeued, t.task().value, t.region->id.value, 0, t.insertion_seq());
   if (static_cast<list_hook<detail::retry_tag>&>(t).linked()) static_cast<list_hook<detail::retry_tag>&>(t).unlink();
-  if (static_cast<list_hook<detail::stall_tag>&>(t).linked()) static_cast<list_hook<detail::stall_tag>&>(t).unlink();
+  stop_answering(t);
   while (!t.owned_regions.empty()) {  // A task that ends by itself lets its blocks go; they drain under their parent.
     region_record& r = *t.owned_regions.front();
     static_cast<list_hook<detail::owner_tag>&>(r).unlink();
@@ -425,7 +426,7 @@ void kernel::force_complete(task_record& t) noexcept {
 
 void kernel::release_if_done(task_record& t) noexcept {
   if (t.state != task_state::completed || t.holds != 0) return;
-  note(event_kind::task_released, t.task().value, t.region->id.value);
+  note(event_kind::task_released, t.task().value, t.region_number.value);
   t.reason.release(causes_);
   causes_.release(t.panic_text);
   bytes_ -= nominal_bytes::task;
@@ -479,7 +480,7 @@ status kernel::witness(task_handle task, cancel_witness& out) const noexcept {
   const task_record* const t = find(task);
   if (t == nullptr) return status::stale_handle;
   if (t->epoch == 0) return status::empty;  // Nobody asked for a cancel.
-  out = {t->task(), t->region->id, t->epoch, t->phase, t->reason.get()};
+  out = {t->task(), t->region_number, t->epoch, t->phase, t->reason.get()};
   return status::ok;
 }
 

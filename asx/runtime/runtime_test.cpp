@@ -398,6 +398,106 @@ TEST(runtime, refuses_to_start_with_numbers_out_of_range_or_without_memory) {
   EXPECT_EQ(rt.run_until_idle().ended, status::resource_exhausted);
 }
 
+// A block whose children borrow from the frame of the task that owns it: the frame must outlive them.
+TEST(runtime, completes_an_overrun_task_only_after_the_region_that_it_owns) {
+  runtime rt;
+  int polls_after_overrun = 0;
+  region_handle block;
+  std::vector<std::string> order;
+  body child{[&](cx& c) {
+    static_cast<void>(c.checkpoint());
+    static_cast<void>(c.get_waker());  // Stubborn: it ends by its quota.
+    return poll_result::pending;
+  }};
+  bool is_overrun = false;
+  body parent{[&](cx& c) {
+    if (is_overrun) ++polls_after_overrun;
+    if (block.is_null()) {
+      region_spec spec{.owner = c.handle()};
+      spec.context = &order;
+      spec.closed = [](void* o, region_handle) noexcept {
+        static_cast<std::vector<std::string>*>(o)->push_back("block");
+      };
+      EXPECT_EQ(c.kernel().create_region(c.region(), spec, block), status::ok);
+      task_handle t;
+      EXPECT_EQ(c.kernel().spawn(block, {.poll = &body::poll, .context = &child}, t), status::ok);
+    }
+    is_overrun = c.checkpoint() != status::ok && c.budget_left().poll_quota == 0;
+    c.yield();
+    return poll_result::pending;
+  }};
+  static std::vector<std::string>* told;
+  told = &order;
+  task_handle t;
+  task_spec spec{.poll = &body::poll, .context = &parent};
+  spec.drop = [](void*) noexcept { told->push_back("owner"); };
+  ASSERT_EQ(rt.kernel().spawn(rt.root(), spec, t), status::ok);
+  for (int i = 0; i < 5; ++i) rt.step();
+  EXPECT_EQ(rt.kernel().request_cancel(t, {cancel_kind::fail_fast, {}}), status::ok);
+  rt.run_until_idle();
+  EXPECT_EQ(order, (std::vector<std::string>{"block", "owner"}));
+  EXPECT_EQ(polls_after_overrun, 0);
+  EXPECT_TRUE(rt.shutdown().is_quiescent());
+  expect_legal(rt);
+}
+
+// Records that are held outlive their region and its parent; what they say must not read theirs.
+TEST(runtime, lets_held_records_be_read_and_released_after_their_region_and_its_parent) {
+  runtime rt;
+  const region_handle outer = must_create(rt, rt.root());
+  const region_handle inner = must_create(rt, outer);
+  body b{[](cx& c) {
+    if (c.checkpoint() != status::ok) return poll_result::ready;
+    c.yield();
+    return poll_result::pending;
+  }};
+  const task_handle t = must_spawn(rt, inner, b);
+  rt.step();
+  EXPECT_EQ(rt.kernel().close(outer), status::ok);
+  rt.run_until_idle();
+  EXPECT_EQ(rt.kernel().release_region(outer), status::ok);
+  region_handle reuse;  // Region 4 takes the slot of region 2.
+  ASSERT_EQ(rt.kernel().create_region(rt.root(), {}, reuse), status::ok);
+  ASSERT_EQ(reuse.index(), outer.index());
+  cancel_witness w;
+  EXPECT_EQ(rt.kernel().witness(t, w), status::ok);
+  EXPECT_EQ(w.region, region_id{3});
+  EXPECT_EQ(rt.kernel().release_region(inner), status::ok);
+  ASSERT_EQ(rt.kernel().create_region(rt.root(), {}, reuse), status::ok);
+  EXPECT_EQ(rt.kernel().release_task(t), status::ok);
+  std::vector<std::uint64_t> said;
+  for (const event& e : events_of(rt)) {
+    if (e.kind == event_kind::task_released || (e.kind == event_kind::region_released && e.subject == 3)) {
+      said.push_back(e.object);
+    }
+  }
+  EXPECT_EQ(said, (std::vector<std::uint64_t>{2, 3}));
+}
+
+TEST(runtime, asks_a_crowd_of_parked_cleanups_in_order_of_creation_round_after_round) {
+  runtime rt;
+  const region_handle late = must_create(rt, rt.root());
+  std::deque<body> crowd;
+  std::vector<std::uint64_t> asked;
+  for (int i = 0; i < 200; ++i) {
+    crowd.push_back({[&](cx& c) {
+      if (c.now().ns != 0) asked.push_back(c.task().value);
+      static_cast<void>(c.get_waker());
+      return poll_result::pending;
+    }});
+    must_spawn(rt, i % 3 == 0 ? late : rt.root(), crowd.back(), {}, false);  // Told in another order than made.
+  }
+  rt.run_until_idle();
+  EXPECT_EQ(rt.kernel().begin_shutdown(), status::ok);
+  for (int i = 0; i < 200; ++i) rt.step();
+  EXPECT_EQ(rt.advance(duration{1}), status::ok);
+  for (int i = 0; i < 600; ++i) rt.step();
+  ASSERT_EQ(asked.size(), 600U);
+  for (std::size_t i = 0; i < asked.size(); ++i) ASSERT_EQ(asked[i], i % 200 + 1) << i;
+  EXPECT_TRUE(rt.shutdown().is_quiescent());
+  EXPECT_EQ(rt.kernel().release_region(late), status::ok);
+}
+
 TEST(runtime, draws_its_tree_for_people_and_for_machines) {
   runtime rt;
   const region_handle region = must_create(rt, rt.root(), "connection");

@@ -125,6 +125,7 @@ struct task_record : place,
   instant spawned_at;
   std::uint64_t asked_by = 0;  // The event that asked it to cancel, in force now.
   slab_key key{};
+  region_id region_number{};  // Readable when the region's record is gone.
   short_name name;
   std::source_location site;
   std::uint8_t waits_for = 0;  // wait_code, for reports; meaningful while parked.
@@ -142,6 +143,7 @@ struct region_record : list_hook<struct sibling_tag>, list_hook<owner_tag>, list
   region_id id{};
   asx::kernel* owner_kernel = nullptr;
   region_record* parent = nullptr;
+  region_id parent_number{};     // Readable when the parent's record is gone.
   task_record* owner = nullptr;  // The task whose block this is; null for most.
   region_state state = region_state::open;
   bool is_driven = false;
