@@ -195,6 +195,7 @@ class real_world : public kernel_world {
     out.contract.max_trace_events = 1U << 16;
     out.behaviour.leaks = c.hold_leaks ? leak_policy::hold : leak_policy::proceed;
     out.behaviour.max_unobserved_cancel_polls = c.max_unobserved_cancel_polls;
+    out.behaviour.ghosts = c.ghosts;
     out.seed = c.seed;
     out.cancel_streak_limit = c.cancel_streak_limit;
     out.timed_streak_limit = c.timed_streak_limit;
