@@ -57,8 +57,9 @@ void ghosts::start() noexcept {
                     alignof(object_entry) == alignof(slab_key) && alignof(digest_checkpoint) == alignof(slab_key),
                 "one array may begin where another ends");
   if (!is_on_ || block_ != nullptr) return;
-  const bool fits = entries_ != 0 && entries_ <= SIZE_MAX / entry_bytes();
-  if (fits) block_ = memory_.allocate(memory_.context, entry_bytes() * entries_, block_alignment);
+  const std::uint64_t bytes = std::uint64_t{entries_} * entry_bytes();
+  const auto size = static_cast<std::size_t>(bytes);
+  if (size != 0 && size == bytes) block_ = memory_.allocate(memory_.context, size, block_alignment);
   if (block_ == nullptr) {
     entries_ = 0;
     return;

@@ -26,6 +26,16 @@ TEST(ghosts, say_that_all_is_well_and_say_that_they_are_off) {
   EXPECT_EQ(off.g().report(), "ghosts: off\n");
 }
 
+TEST(ghosts, are_on_by_themselves_in_a_debug_build_only) {  // U-35
+#if defined(NDEBUG)
+  constexpr bool is_debug = false;
+#else
+  constexpr bool is_debug = true;
+#endif
+  stepped_kernel b(ghost_mode::automatic);
+  EXPECT_EQ(b.g().is_on(), is_debug);
+}
+
 TEST(ghosts, count_an_illegal_move_of_a_region_once) {  // R-17, FB-007, FB-008
   stepped_kernel b;
   const region_handle r = b.region();
