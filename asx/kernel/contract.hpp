@@ -25,6 +25,13 @@ enum class leak_policy : std::uint8_t {
   hold,     // The region stays finalizing until they are resolved.
 };
 
+/// Whether the ghost monitors watch (asx/kernel/ghost.hpp). They change no result and no digest.
+enum class ghost_mode : std::uint8_t {
+  automatic,  // On when the library was built without NDEBUG.
+  off,
+  on,
+};
+
 struct resource_contract {
   std::uint32_t version = 1;
   std::uint32_t max_tasks = 65'536;
@@ -44,7 +51,8 @@ struct resource_contract {
   std::uint32_t cause_message_bytes = 120;          // Of one reason or panic; more is cut, and says so. At most 4008.
   std::uint32_t max_mask_depth = 8;
   std::uint32_t coop_limit = 128;
-  std::uint64_t max_bytes = 0;  // At nominal costs; 0: no ceiling (U-07).
+  std::uint32_t max_ghost_entries = 256;  // Violations, borrows, objects and checkpoints that monitors remember, each.
+  std::uint64_t max_bytes = 0;            // At nominal costs; 0: no ceiling (U-07).
   std::uint64_t max_trace_events = 65'536;
   trace_overflow overflow = trace_overflow::ring;
   bool reserve_all = false;
@@ -62,6 +70,7 @@ struct resource_contract {
     c.max_causes = 32;
     c.cause_message_bytes = 48;
     c.max_trace_events = 256;
+    c.max_ghost_entries = 16;
     c.reserve_all = true;
     return c;
   }
@@ -94,6 +103,7 @@ struct kernel_options {
   /// Polls in cancel_requested before the kernel acknowledges for the task; the largest number stands for the reason's
   /// cleanup quota, 0 for never.
   std::uint32_t max_unobserved_cancel_polls = UINT32_MAX;
+  ghost_mode ghosts = ghost_mode::automatic;
 };
 
 }  // namespace asx

@@ -109,6 +109,7 @@ class ASX_API cx {
 
  private:
   friend class asx::kernel;
+  friend class ghosts;
   explicit cx(detail::task_record& task) noexcept : task_(&task) {}
   detail::task_record* task_;
 };

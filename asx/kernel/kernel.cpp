@@ -22,7 +22,8 @@ kernel::kernel(const resource_contract& contract, const kernel_options& options,
       finalizers_(contract.max_finalizers, memory),
       obligations_(contract.max_obligations, memory),
       causes_(contract.max_causes, contract.cause_message_bytes, memory),
-      index_(memory) {
+      index_(memory),
+      ghosts_(*this, log, contract, options.ghosts, memory) {
   if (contract.reserve_all) {
     const bool has_all = tasks_.reserve(contract.max_tasks) && regions_.reserve(contract.max_regions) &&
                          timers_.reserve(contract.max_timers) && cleanups_.reserve(contract.max_cleanup_entries) &&
@@ -41,6 +42,7 @@ kernel::kernel(const resource_contract& contract, const kernel_options& options,
   root_->holds = 1;
   ++live_regions_;
   bytes_ += nominal_bytes::region;
+  ghosts_.start();
 }
 
 kernel::~kernel() {
@@ -96,6 +98,11 @@ void kernel::note_text(type_tag of, std::uint64_t subject, std::string_view text
   if (!text.empty() && log_.mode() == journal_mode::full) {
     log_.append_text(text_code::message, of, subject, text, now_.ns);
   }
+}
+
+status kernel::refuse_move(const region_record& r, region_state to) noexcept {
+  ghosts_.refused_move(r.id, r.state, to);
+  return refuse(event_kind::refused_close, r.id.value, {status::invalid_transition});
 }
 
 // R-09's order behind stale_handle: a state first, then the gate.

@@ -34,6 +34,7 @@
 #include "asx/kernel/contract.hpp"
 #include "asx/kernel/cx.hpp"
 #include "asx/kernel/detail/records.hpp"
+#include "asx/kernel/ghost.hpp"
 #include "asx/kernel/owned.hpp"
 #include "asx/model/witness.hpp"
 #include "asx/sched/scheduler.hpp"
@@ -198,6 +199,8 @@ class ASX_API kernel {
   [[nodiscard]] const resource_contract& contract() const noexcept { return contract_; }
   /// True while user code runs under this kernel: a run must not be entered again.
   [[nodiscard]] bool is_inside() const noexcept { return current_ != nullptr || is_settling_; }
+  /// The monitors: what they saw, and what user code declares to them.
+  [[nodiscard]] asx::ghosts& ghosts() noexcept { return ghosts_; }
   [[nodiscard]] const detail::causes& reasons() const noexcept { return causes_; }
 
   // ---- what a step asks (asx/runtime/worker_step.hpp)
@@ -224,6 +227,7 @@ class ASX_API kernel {
   friend class cx;
   friend class waker;
   friend class waiter;
+  friend class asx::ghosts;
   using task_record = detail::task_record;
   using region_record = detail::region_record;
   using timer_record = detail::timer_record;
@@ -252,6 +256,7 @@ class ASX_API kernel {
   [[nodiscard]] std::uint64_t note_input(event_kind kind, std::uint64_t subject, std::uint64_t object,
                                          std::uint64_t a) noexcept;
   void note_text(type_tag of, std::uint64_t subject, std::string_view text) noexcept;
+  status refuse_move(const region_record& r, region_state to) noexcept;
   [[nodiscard]] std::uint64_t caller() const noexcept;
 
   // lookup
@@ -370,6 +375,8 @@ class ASX_API kernel {
   std::uint64_t foreign_holds_ = 0;
   std::uint64_t bytes_ = 0;
   std::uint64_t inputs_ = 0;
+
+  asx::ghosts ghosts_;
 };
 
 }  // namespace asx

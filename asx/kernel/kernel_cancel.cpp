@@ -28,6 +28,7 @@ status kernel::request_cancel(task_handle task, const cancel_request& why, bool*
     return refuse(event_kind::refused_cancel, t->task().value,
                   {status::resource_exhausted, limit_code::cancel_queue, contract_.max_cancel_queue});
   }
+  if (!is_first) ghosts_.cancelled_again(t->task());
   const std::uint64_t asked =
       note_input(event_kind::input_cancel, t->task().value, t->region->id.value, static_cast<std::uint64_t>(why.kind));
   deliver(*t, reason_from(why, *t->region), 0, asked);
@@ -174,6 +175,7 @@ void kernel::acknowledge(task_record& t, bool is_forced) noexcept {
 }
 
 status kernel::checkpoint(task_record& t) noexcept {
+  ghosts_.touched(t);
   if ((t.state == task_state::running || t.state == task_state::created) && t.left.deadline_passed(now_)) {
     static_cast<void>(raise(t, cancel_kind::deadline));  // the index is looked at here, too.
   }

@@ -192,8 +192,8 @@ status kernel::close_with(region_handle region, const cancel_request& why, bool 
   constexpr auto kind = event_kind::refused_close;
   region_record* const r = find(region);
   if (r == nullptr) return refuse(kind, 0, {status::stale_handle});
-  if (r == root_) return refuse(kind, r->id.value, {status::invalid_transition});  // Only by shutdown (U-40).
-  if (r->state != region_state::open) return refuse(kind, r->id.value, {status::invalid_transition});
+  if (r == root_) return refuse_move(*r, region_state::closing);  // Only by shutdown (U-40).
+  if (r->state != region_state::open) return refuse_move(*r, region_state::closing);
   if (cancel_entries_ + uncancelled_below(*r) > contract_.max_cancel_queue) {
     return refuse(kind, r->id.value,
                   {status::resource_exhausted, limit_code::cancel_queue, contract_.max_cancel_queue});
@@ -214,8 +214,7 @@ status kernel::begin_close(region_handle region, const cancel_request& why) noex
 status kernel::begin_drain(region_handle region) noexcept {
   region_record* const r = find(region);
   if (r == nullptr) return status::stale_handle;
-  if (r->state != region_state::closing)
-    return refuse(event_kind::refused_close, r->id.value, {status::invalid_transition});
+  if (r->state != region_state::closing) return refuse_move(*r, region_state::draining);
   move(*r, region_trigger::begin_drain, pack(r->live_tasks, r->live_regions));
   return status::ok;
 }
@@ -224,7 +223,7 @@ status kernel::begin_finalize(region_handle region) noexcept {
   region_record* const r = find(region);
   if (r == nullptr) return status::stale_handle;
   if (r->state != region_state::closing && r->state != region_state::draining) {
-    return refuse(event_kind::refused_close, r->id.value, {status::invalid_transition});
+    return refuse_move(*r, region_state::finalizing);
   }
   if (r->live_tasks != 0 || r->live_regions != 0) {
     return refuse(event_kind::refused_close, r->id.value, {status::incomplete_children});
@@ -239,9 +238,7 @@ status kernel::begin_finalize(region_handle region) noexcept {
 status kernel::finish_close(region_handle region) noexcept {
   region_record* const r = find(region);
   if (r == nullptr) return status::stale_handle;
-  if (r->state != region_state::finalizing) {
-    return refuse(event_kind::refused_close, r->id.value, {status::invalid_transition});
-  }
+  if (r->state != region_state::finalizing) return refuse_move(*r, region_state::closed);
   if (r->live_tasks != 0 || !r->finalizers.empty()) {
     return refuse(event_kind::refused_close, r->id.value, {status::incomplete_children});
   }
@@ -292,7 +289,7 @@ void kernel::evaluate(region_record& r) noexcept {
 }
 
 void kernel::run_finalizers(region_record& r) noexcept {
-  while (finalizer_node* const f = r.finalizers.pop_front()) {
+  while (finalizer_node* const f = r.finalizers.pop_front()) {  // asx: bounded by max_finalizers_per_region
     const finalizer_node job(f->run, f->context, f->number);
     finalizers_.release(f->key);
     bytes_ -= nominal_bytes::finalizer;
@@ -339,6 +336,7 @@ status kernel::try_close(region_record& r) noexcept {
   }
   while (obligation_record* const o = r.ledger.front()) {  // In order of creation.
     resolve(*o, obligation_state::leaked, event_kind::obligation_leaked);
+    ghosts_.leaked(*o);
     ++r.leaked;
   }
   if (r.leaked != 0) {

@@ -189,6 +189,7 @@ void kernel::poll(std::uint32_t worker, place& p, dispatch_source, instant now, 
   current_ = nullptr;
   settle();
   cause_ = 0;
+  ghosts_.dispatched();
 }
 
 void kernel::run_dispatch(task_record& t) noexcept {
@@ -291,6 +292,7 @@ void kernel::after_poll(task_record& t, poll_result said) noexcept {
   if (t.has_panicked) return end(t, task_trigger::complete, t.result);
   switch (said) {
     case poll_result::pending:
+      ghosts_.pending(t);
       if (parks) return;
       if (t.wants_yield) note(event_kind::task_yielded, t.task().value, t.region->id.value);
       return enqueue(t,
@@ -321,7 +323,7 @@ void kernel::after_poll(task_record& t, poll_result said) noexcept {
 
 void kernel::unwind(task_record& t) noexcept {
   t.is_ending = true;
-  while (!t.cleanups.empty()) {
+  while (!t.cleanups.empty()) {  // asx: bounded by max_cleanup_per_task
     detail::cleanup_node& node = *t.cleanups.front();
     const cleanup_function undo = node.undo;
     void* const context = node.context;
@@ -393,6 +395,7 @@ void kernel::end(task_record& t, task_trigger on, task_outcome result, std::uint
   --r.live_tasks;
   --live_tasks_;
   fold(r, result, t.child_seq);
+  ghosts_.ended(t);
   const std::uint64_t before = std::exchange(cause_, ended);
   serve(t.joiners, wake_code::joined, event_kind::task_joined, t.task().value);
   cause_ = before;
@@ -448,7 +451,7 @@ status kernel::complete(task_handle task, const task_outcome& result) noexcept {
   const bool is_forged = result.is_cancelled() && t->epoch == 0;
   const bool is_early_ok = t->state == task_state::created && !result.is_err() && !result.is_panicked();
   if (is_forged || is_early_ok || t->is_ending || task_lifecycle.find(t->state, task_trigger::complete) == nullptr) {
-    return status::invalid_transition;
+    return ghosts_.refused_end(*t);
   }
   if (t == current_) return status::reentrant;
   const bool joins = t->state == task_state::cancelling && !result.is_panicked();

@@ -57,6 +57,7 @@ status kernel::settle_obligation(obligation_handle h, obligation_state to) noexc
   obligation_record* const o = obligations_.find(h);
   if (o == nullptr) return refuse(event_kind::refused_obligation, 0, {status::stale_handle});
   if (const status s = obligation_lifecycle.check(o->state, to); s != status::ok) {
+    ghosts_.refused_resolve(*o, to, s);
     return refuse(event_kind::refused_obligation, o->region_number.value, {s});
   }
   region_record& r = *o->region;
@@ -150,7 +151,8 @@ void kernel::remove_timer(timer_record& timer) noexcept {
 
 bool kernel::cancel_timer(slab_key key) noexcept {
   timer_record* const timer = timers_.find(key);
-  if (timer == nullptr) return false;
+  if (timer == nullptr) return ghosts_.timer_missed(key);
+  ghosts_.timer_cancelled(key);
   wheel_.cancel(timer->wheel);
   note(event_kind::timer_cancelled, timer->wheel.id, timer->task == nullptr ? 0 : timer->task->task().value,
        timer->deadline.ns, timer->seq);

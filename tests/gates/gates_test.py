@@ -4,6 +4,7 @@
     tests/gates/gates_test.py PATH_OF_SPEC_TABLES COMPILER       from the repository root
 """
 
+import json
 import pathlib
 import shutil
 import subprocess
@@ -129,6 +130,76 @@ class a_broken_rule(unittest.TestCase):
         for page in (self.tree / "docs/spec").glob("*.md"):
             page.write_text(page.read_text().replace("INV-CH-06", "that law"))
         self.assert_refused(self.run_tool(sys.executable, str(ROOT / "tools/spec_check.py")), "INV-CH-06")
+
+    # ---- loops on a cancel path (FB-203)
+
+    def cancel_loops(self, *more):
+        return self.run_tool(sys.executable, str(ROOT / "tools/cancel_loops.py"), *more)
+
+    def loop_in_poll(self, loop, head="poll_result serve(void* self, cx& c)"):
+        self.plant("user.cpp", f"{head} {{\n{loop}\n  return poll_result::ready;\n}}\n")
+        return self.cancel_loops("user.cpp")
+
+    def test_the_loops_of_this_tree_pass(self):
+        result = self.cancel_loops("--also", "unwind,run_finalizers", "asx/kernel", "asx/runtime")
+        self.assertEqual(result[0], 0, result[1])
+
+    def test_a_loop_of_the_kernels_unwinding_that_says_no_bound_is_refused(self):
+        source = self.tree / "asx/kernel/kernel_tasks.cpp"
+        source.write_text(source.read_text().replace("// asx: bounded by max_cleanup_per_task", ""))
+        self.assert_refused(self.cancel_loops("--also", "unwind", "asx/kernel"), "asx/kernel/kernel_tasks.cpp:",
+                            "`while` in kernel::unwind")
+
+    def test_a_loop_on_a_cancel_path_that_never_looks_is_refused(self):
+        for loop in ("  while (more()) work();",
+                     "  for (;;) { work(); }",
+                     "  for (auto& x : many) { use(x); }",
+                     "  for (std::size_t i = 0; i < size; ++i) sum += i;",
+                     "  for (int i = 0; i < 1'000'000; ++i) work();",
+                     "  for (int i = 0; i < 10 || more(); ++i) work();",
+                     "  do { work(); } while (more());",
+                     "  while (more()) { // checkpoint() is never called\n say(\"return\"); }",
+                     "  while (more()) { each([](int x) { return x; }); }",
+                     "  while (more()) { switch (next()) { case 1: break; } }",
+                     "  while (more()) { for (;;) { break; } }"):
+            self.assert_refused(self.loop_in_poll(loop), "user.cpp:2: `", "in serve", "FB-203", "call checkpoint()",
+                                "// asx: bounded")
+
+    def test_a_loop_that_looks_or_leaves_or_is_bounded_passes(self):
+        for loop in ("  while (more()) { if (c.checkpoint() != status::ok) return poll_result::ready; }",
+                     "  while (!c.is_cancelled()) work();",
+                     "  for (;;) { co_await next(); }",
+                     "  for (;;) { if (done()) break; }",
+                     "  for (auto& x : many) { if (x == 3) return poll_result::ready; }",
+                     "  for (int i = 0; i < 16; ++i) work();",
+                     "  for (int i = 8; i > 0; --i) work();",
+                     "  for (int x : {1, 2, 3}) work(x);",
+                     "  do { work(); } while (false);",
+                     "  while (more()) work();  // asx: bounded by the size of a page",
+                     "  // asx: bounded by the size of a page\n  while (more()) work();"):
+            code, text = self.loop_in_poll(loop)
+            self.assertEqual(code, 0, f"{loop}\n{text}")
+
+    def test_every_shape_of_a_cancel_path_is_seen(self):
+        loop = "  while (more()) work();"
+        for head in ("poll_result serve(void* self, asx::cx& c) noexcept", "auto f = [&](cx& c)",
+                     "auto f = [](cx &c) mutable -> poll_result", "task<int> serve(cx& c, int n)",
+                     "status undo(void* context)", "status last(void* x, region_handle r, kernel& k)",
+                     "void a::b::serve(cx& c) const noexcept", "worker::worker(cx& c) : a_(c), b_{1}"):
+            self.assert_refused(self.loop_in_poll(loop, head), "user.cpp:2")
+        for head in ("int plain(int n)", "void declared(cx& c);\nint plain(int n)", "int with_copy(cx c)"):
+            self.assertEqual(self.loop_in_poll(loop, head)[0], 0, head)
+
+    def test_cancel_loops_answers_programs_and_refuses_wrong_calls(self):
+        self.plant("user.cpp", "void f(cx& c) {\n  for (;;) work();\n}\n")
+        code, text = self.cancel_loops("--json", "user.cpp")
+        self.assertEqual(code, 1, text)
+        told = json.loads(text)
+        self.assertEqual(told["files"], 1)
+        self.assertEqual([(f["file"], f["line"], f["function"], f["loop"]) for f in told["findings"]],
+                         [("user.cpp", 2, "f", "for")])
+        for call in ((), ("nowhere.cpp",), ("--what", "user.cpp")):
+            self.assertEqual(self.cancel_loops(*call)[0], 2, call)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "asx/kernel/contract.hpp"
 #include "asx/model/budget.hpp"
 #include "asx/model/cancel_kind.hpp"
 #include "asx/model/lifecycle.hpp"
@@ -93,6 +94,7 @@ struct world_config {
   std::uint32_t cancel_streak_limit = 16;
   std::uint32_t timed_streak_limit = 64;
   bool hold_leaks = false;  // leak_policy hold instead of proceed.
+  ghost_mode ghosts = ghost_mode::automatic;
 };
 
 /// Runs when the region finalizes: it is recorded, commits, spawns, and then perhaps panics.

@@ -197,6 +197,7 @@ class real_world : public kernel_world {
     out.journaling = journal_mode::digest_only;  // A ring for each of a million worlds would be most of the work.
     out.behaviour.leaks = c.hold_leaks ? leak_policy::hold : leak_policy::proceed;
     out.behaviour.max_unobserved_cancel_polls = c.max_unobserved_cancel_polls;
+    out.behaviour.ghosts = c.ghosts;
     out.seed = c.seed;
     out.cancel_streak_limit = c.cancel_streak_limit;
     out.timed_streak_limit = c.timed_streak_limit;
