@@ -185,6 +185,9 @@ class ASX_API kernel {
   [[nodiscard]] status begin_shutdown(const cancel_request& why = {cancel_kind::shutdown, {}}) noexcept;
   [[nodiscard]] bool is_shutting_down() const noexcept { return is_shutting_down_; }
   [[nodiscard]] quiescence_result check_quiescence() const noexcept;
+  /// Marks the task that is polled, or the finalizer that runs, and returns; outside of both it is fatal: it prints and
+  /// aborts. Works in C, in destructors and without exceptions.
+  void panic(std::string_view text, std::source_location site = std::source_location::current()) noexcept;
   /// Somebody outside may still wake somebody: stall polls wait.
   void take_foreign_hold() noexcept;
   void release_foreign_hold() noexcept;
@@ -340,6 +343,7 @@ class ASX_API kernel {
   std::uint64_t cause_ = 0;                // The event that what happens now follows from.
   task_record* current_ = nullptr;         // Being polled.
   region_record* in_finalizer_ = nullptr;  // Whose finalizer runs.
+  bool has_finalizer_panicked_ = false;
   bool is_settling_ = false;
   bool is_shutting_down_ = false;
   bool ignores_timers_ = false;  // Everything was told to shut down: nobody waits for a timer.

@@ -297,20 +297,21 @@ void kernel::run_finalizers(region_record& r) noexcept {
     const std::uint64_t began = note(event_kind::finalizer_started, r.id.value, 0, job.number);
     const std::uint64_t before = std::exchange(cause_, began);
     in_finalizer_ = &r;
-    bool has_panicked = false;
+    has_finalizer_panicked_ = false;
     status s = status::ok;
 #if defined(__cpp_exceptions)
     try {
       s = job.run(job.context, handle_of(r), *this);
     } catch (...) {
-      has_panicked = true;
+      has_finalizer_panicked_ = true;
     }
 #else
     s = job.run(job.context, handle_of(r), *this);
 #endif
     in_finalizer_ = nullptr;
-    if (has_panicked) {
-      fold(r, task_outcome::panicked({"a finalizer threw", r.site.file_name(), r.site.line()}), UINT64_MAX);
+    if (has_finalizer_panicked_) {
+      fold(r, task_outcome::panicked({"a finalizer panicked", r.site.file_name(), r.site.line()}),
+           UINT64_MAX);
       s = status::invalid_argument;
     }
     if (s == status::ok) {

@@ -1,4 +1,6 @@
 // Tasks: admission, lanes, polls, ends.
+#include <cstdio>
+#include <cstdlib>
 #include <string_view>
 #include <utility>
 
@@ -275,6 +277,18 @@ void kernel::panic(task_record& t, std::string_view text, const std::source_loca
   note(event_kind::task_panicked, t.task().value, t.region->id.value);
   if (log_.mode() == journal_mode::full) {
     log_.append_text(text_code::panic, type_tag::task, t.task().value, told.text, now_.ns);
+  }
+}
+
+void kernel::panic(std::string_view text, std::source_location site) noexcept {
+  if (in_finalizer_ != nullptr) {
+    has_finalizer_panicked_ = true;
+  } else if (current_ != nullptr) {
+    panic(*current_, text, site);
+  } else {
+    std::fprintf(stderr, "asx: panic outside of every task: %.*s (%s:%u)\n", static_cast<int>(text.size()), text.data(),
+                 site.file_name(), static_cast<unsigned>(site.line()));
+    std::abort();
   }
 }
 

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -81,18 +80,6 @@ TEST(runtime, is_quiescent_when_it_is_new_and_when_everything_has_ended) {  // R
   rt.run_until_idle();
   EXPECT_EQ(rt.kernel().check_quiescence().first, status::regions_not_closed);
   EXPECT_TRUE(rt.shutdown().is_quiescent());
-}
-
-TEST(runtime, turns_an_exception_into_a_panic_with_its_text) {
-  runtime rt;
-  body b{[](cx&) -> poll_result { throw std::runtime_error("no such order"); }};
-  const task_handle t = must_spawn(rt, rt.root(), b);
-  rt.run_until_idle();
-  task_outcome out;
-  ASSERT_EQ(rt.kernel().result(t, out), status::ok);
-  ASSERT_TRUE(out.is_panicked());
-  EXPECT_EQ(out.panic().text, "no such order");
-  EXPECT_EQ(rt.kernel().release_task(t), status::ok);
 }
 
 TEST(runtime, wakes_a_sleeper_at_its_moment_when_time_may_jump) {

@@ -9,7 +9,6 @@
 #include <deque>
 #include <memory>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -262,7 +261,7 @@ class real_world : public kernel_world {
     if (f.plan.spawns >= 0) {
       static_cast<void>(w.spawn_into(region, static_cast<std::size_t>(f.plan.spawns), budget{.priority = 128}, false));
     }
-    if (f.plan.panics) throw std::runtime_error("a finalizer of a test");
+    if (f.plan.panics) k.panic("a finalizer of a test");
     return status::ok;
   }
   /// The n-th obligation of a region, in order of creation.
