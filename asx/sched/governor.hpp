@@ -103,16 +103,16 @@ struct lane_choice {
   }
   const bool may_cancel = has.cancel && streaks.cancel() < cancel_limit;
   lane_choice out{true, lane::cancel, false, preferred_lane(g, has)};
-  if (g == governor::meet_deadlines && has.timed && !streaks.timed_is_full()) {
-    out.from = lane::timed;
-  } else if (may_cancel && (g != governor::meet_deadlines || !streaks.timed_is_full() || streaks.is_cancels_turn())) {
+  const bool is_full = streaks.timed_is_full();
+  const bool has_cancel_turn = g != governor::meet_deadlines || !is_full || streaks.is_cancels_turn();
+  const bool goes_timed =
+      has.timed && (!is_full || !has.ready);  // The streak counts on while nobody else waits.
+  if (may_cancel && has_cancel_turn && !(g == governor::meet_deadlines && has.timed && !is_full)) {
     out.from = lane::cancel;
-  } else if (has.timed && !streaks.timed_is_full()) {
+  } else if (goes_timed) {
     out.from = lane::timed;
   } else if (has.ready) {
     out.from = lane::ready;
-  } else if (has.timed) {
-    out.from = lane::timed;  // The streak counts on while nothing else waits.
   } else {
     out.found = may_cancel;  // Cancel has had its turn, but there is nobody to whom the next one could go.
   }

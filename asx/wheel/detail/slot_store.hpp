@@ -264,8 +264,8 @@ class slot_store {
     return true;
   }
   void prefetch_chunk(std::uint32_t chunk) const noexcept {
-    __builtin_prefetch(&cells_[chunk * chunk_room]);
-    __builtin_prefetch(&cells_[chunk * chunk_room + chunk_room / 2]);
+    __builtin_prefetch(&cells_[std::size_t{chunk} * chunk_room]);
+    __builtin_prefetch(&cells_[std::size_t{chunk} * chunk_room + chunk_room / 2]);
   }
 
   std::uint32_t begin_chunk(std::uint32_t slot, std::uint32_t prev) noexcept {
