@@ -225,6 +225,13 @@ class ASX_API kernel {
   void for_each_region(Visit visit) const {
     for (detail::region_record* r = root_; r != nullptr; r = next_in_tree(*root_, *r)) visit(*r);
   }
+  /// Calls visit(record) for every task that has ended and is held, by slot; for reports.
+  template <class Visit>
+  void for_each_held_task(Visit visit) const {
+    tasks_.for_each([&visit](const detail::task_record& t, slab_key) {
+      if (t.state == task_state::completed) visit(t);
+    });
+  }
 
  private:
   friend class cx;

@@ -57,8 +57,22 @@ std::string chain(const kernel& k, const cancel_reason& head) {
   return out;
 }
 
-std::string doing(const task_record& t) {
-  if (t.state == task_state::completed) return "held";
+std::string ending(const kernel& k, const task_outcome& o) {
+  std::string out(name(o.kind()));
+  if (o.has_value()) out += ' ' + number(o.value());
+  if (o.is_err()) out += ' ' + std::string(name(o.error().code));
+  if (o.is_cancelled()) {
+    out += " (" + chain(k, o.reason()) + ")";
+    if (o.cancelled_by().cleanup_budget_exceeded) out += ", cleanup cut short";
+    if (o.cancelled_by().cleanup_error != status::ok)
+      out += ", cleanup ended with " + std::string(name(o.cancelled_by().cleanup_error));
+  }
+  if (o.is_panicked() && !o.panic().text.empty()) out += " \"" + std::string(o.panic().text) + '"';
+  return out;
+}
+
+std::string doing(const kernel& k, const task_record& t) {
+  if (t.state == task_state::completed) return "held: " + ending(k, t.result);
   if (t.is_queued()) return "queued";
   if (t.is_held_back) return "held back: out of polls while the cancel queue is full";
   if (t.polls == 0 && t.state == task_state::created) return "new";
@@ -73,8 +87,8 @@ std::string doing(const task_record& t) {
 std::string task_line(const kernel& k, const task_record& t) {
   std::string out = "task " + number(t.task().value);
   if (!t.name.view().empty()) out += " '" + std::string(t.name.view()) + "'";
-  out += "  " + std::string(task_lifecycle.name(t.state)) + ", " + doing(t);
-  if (t.epoch != 0) out += "  (" + chain(k, t.reason.get()) + ")";
+  out += "  " + std::string(task_lifecycle.name(t.state)) + ", " + doing(k, t);
+  if (t.epoch != 0 && t.state != task_state::completed) out += "  (" + chain(k, t.reason.get()) + ")";
   out += "  polls " + number(t.polls);
   const budget& b = t.state == task_state::cancelling ? t.cleanup : t.left;
   if (b.poll_quota != unlimited) out += ", " + number(b.poll_quota) + " left";
@@ -116,7 +130,7 @@ void append_json(std::string& out, const kernel& k, const task_record& t) {
   out += "{\"task\":" + number(t.task().value) + ",\"name\":";
   append_quoted(out, t.name.view());
   out += ",\"state\":\"" + std::string(task_lifecycle.name(t.state)) + "\",\"doing\":";
-  append_quoted(out, doing(t));
+  append_quoted(out, doing(k, t));
   out += ",\"polls\":" + number(t.polls) + ",\"age_ns\":" + number((k.now() - t.spawned_at).ns) + ",\"cause\":";
   append_quoted(out, t.epoch == 0 ? std::string() : chain(k, t.reason.get()));
   out += ",\"site\":";
@@ -162,6 +176,7 @@ std::string describe_tree(const kernel& k) {
       out += '\n';
     }
   });
+  k.for_each_held_task([&](const task_record& t) { out += task_line(k, t) + '\n'; });
   return out;
 }
 
@@ -176,6 +191,11 @@ std::string describe_tree_json(const kernel& k) {
     open = depth + 1;
   });
   for (; open > 0; --open) out += "]}";
+  out += "],\"held\":[";
+  k.for_each_held_task([&](const task_record& t) {
+    if (out.back() == '}') out += ',';
+    append_json(out, k, t);
+  });
   return out + "]}";
 }
 

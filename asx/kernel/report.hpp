@@ -3,6 +3,7 @@
 //     region 1 root  open  2 tasks, 1 region
 //       task 4 'reader'  running, waits for a message of channel 2  polls 17  orders.cpp:31
 //       region 3 'connection'  draining (user "stop")  1 task
+//     task 2 'writer'  completed, held: ok 42  polls 3, age 2 s  orders.cpp:58     held results come last
 //
 // 1  Looking changes nothing and polls nobody: it can be done at any time, from inside a poll too.
 // 2  Regions come with their tasks first, then their sub-regions, all in order of creation.

@@ -505,7 +505,17 @@ TEST(runtime, draws_its_tree_for_people_and_for_machines) {
   EXPECT_EQ(json.find("{\"now_ns\":0,\"regions\":[{\"region\":1,"), 0U) << json;
   EXPECT_EQ(std::count(json.begin(), json.end(), '{'), std::count(json.begin(), json.end(), '}'));
   EXPECT_EQ(rt.kernel().abort(o), status::ok);
+  body done{[](cx& c) {
+    c.set_value(42);
+    return poll_result::ready;
+  }};
+  const task_handle held = must_spawn(rt, region, done, "writer");
+  rt.run_until_idle();
+  EXPECT_NE(describe_tree(rt.kernel()).find("\ntask 2 'writer'  completed, held: ok 42  polls 1"), std::string::npos)
+      << describe_tree(rt.kernel());
+  EXPECT_NE(describe_tree_json(rt.kernel()).find("\"held\":[{\"task\":2,"), std::string::npos);
   EXPECT_TRUE(rt.shutdown().is_quiescent());
+  EXPECT_EQ(rt.kernel().release_task(held), status::ok);
   EXPECT_EQ(rt.kernel().release_region(region), status::ok);
 }
 
