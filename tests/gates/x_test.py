@@ -57,6 +57,15 @@ class x_script(unittest.TestCase):
         self.assert_usage(["lab", "--from", "08"], "whole number from 1 on")
         self.assert_usage(["lab", "--seeds", "99999999999999999999"], "whole number")
 
+    def test_tidy_reads_the_sources_of_every_component_whose_headers_changed(self):
+        # Everything since the empty tree has changed; asx.hpp, which has no sources beside it, comes first.
+        code, out, err = x("tidy", "--since", "4b825dc642cb6eb9a060e54bf8d69288fbee4904", "--list")
+        if "git knows no revision" in err:
+            self.skipTest("not a git checkout")
+        self.assertEqual(code, 0, err)
+        for source in ("asx/base/slab.cpp", "asx/kernel/kernel.cpp", "asx/sched/scheduler.cpp", "tools/event_tables.cpp"):
+            self.assertIn(source, out.split())
+
     def test_without_root_and_sudo_it_prints_the_command_and_installs_nothing(self):
         # A PATH with stand-ins: nothing is installed, and there is no sudo.
         with tempfile.TemporaryDirectory() as folder:
