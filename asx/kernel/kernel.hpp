@@ -278,7 +278,8 @@ class ASX_API kernel {
   void end(task_record& t, task_trigger on, task_outcome result, std::uint32_t flags = 0) noexcept;
   void force_complete(task_record& t) noexcept;
   void release_if_done(task_record& t) noexcept;
-  void drop_deadline(task_record& t, event_kind why) noexcept;
+  /// The number of its event; 0 when it was in the index no more.
+  std::uint64_t drop_deadline(task_record& t, event_kind why) noexcept;
   void cancel_timers(intrusive_list<timer_record, detail::timer_owner_tag>& timers) noexcept;
 
   // cancellation

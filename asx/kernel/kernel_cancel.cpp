@@ -115,16 +115,16 @@ bool kernel::raise(task_record& t, cancel_kind kind) noexcept {
     if (!retry.linked()) {
       retries_.push_back(t);
       t.deferred_kind = kind;  // The first one is what is tried again.
-      note(event_kind::cancel_deferred, t.task().value, t.region->id.value, static_cast<std::uint64_t>(kind),
-           contract_.max_cancel_queue);
+      t.deferred_by = note(event_kind::cancel_deferred, t.task().value, t.region->id.value,
+                           static_cast<std::uint64_t>(kind), contract_.max_cancel_queue);
     }
     if (kind == cancel_kind::deadline) drop_deadline(t, event_kind::deadline_passed);
     return false;
   }
   if (kind == cancel_kind::deadline) {
     ++missed_deadlines_;
-    index_.leave(t);
-    cause = note(event_kind::deadline_passed, t.task().value, t.region->id.value, t.left.deadline.ns);
+    cause = drop_deadline(t, event_kind::deadline_passed);
+    if (cause == 0) cause = t.deferred_by;  // It passed before, and the cancel had to wait.
   } else {
     cause = note(event_kind::budget_spent, t.task().value, t.region->id.value, static_cast<std::uint64_t>(kind),
                  kind == cancel_kind::poll_quota ? t.granted.poll_quota : t.granted.cost_quota);

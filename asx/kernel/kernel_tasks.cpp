@@ -343,10 +343,10 @@ void kernel::unwind(task_record& t) noexcept {
   t.is_ending = false;
 }
 
-void kernel::drop_deadline(task_record& t, event_kind why) noexcept {
-  if (t.index_place == detail::deadline_index::nowhere) return;
+std::uint64_t kernel::drop_deadline(task_record& t, event_kind why) noexcept {
+  if (t.index_place == detail::deadline_index::nowhere) return 0;
   index_.leave(t);
-  note(why, t.task().value, t.region->id.value, t.left.deadline.ns);
+  return note(why, t.task().value, t.region->id.value, t.left.deadline.ns);
 }
 
 void kernel::end(task_record& t, task_trigger on, task_outcome result, std::uint32_t flags) noexcept {

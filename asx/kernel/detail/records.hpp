@@ -104,7 +104,8 @@ struct task_record : place,
   std::uint64_t unobserved = 0;  // Polls in cancel_requested.
   std::uint64_t cleanup_used = 0;
   std::uint32_t mask_depth = 0;
-  cancel_kind deferred_kind = cancel_kind::user;  // While it is in the retry list.
+  cancel_kind deferred_kind = cancel_kind::user;  // While it is in the retry list,
+  std::uint64_t deferred_by = 0;                  // and the event that put it there.
 
   // What belongs to it.
   intrusive_list<cleanup_node, cleanup_tag> cleanups;
@@ -123,7 +124,6 @@ struct task_record : place,
   std::uint32_t holds = 0;  // Join handles, and whoever is just ending it.
   budget granted;
   instant spawned_at;
-  std::uint64_t last_event = 0;
   slab_key key{};
   short_name name;
   std::source_location site;
