@@ -95,9 +95,10 @@ status kernel::add_finalizer(region_handle region, finalizer_function run, void*
 }
 
 status kernel::adopt(region_handle region, owned& thing) noexcept {
+  constexpr auto kind = event_kind::refused_other;
   region_record* const r = find(region);
-  if (r == nullptr) return status::stale_handle;
-  if (const refusal shut = gate(*r); shut.code != status::ok) return shut.code;
+  if (r == nullptr) return refuse(kind, 0, {status::stale_handle});
+  if (const refusal shut = gate(*r); shut.code != status::ok) return refuse(kind, r->id.value, shut);
   r->things.push_back(thing);
   return status::ok;
 }
@@ -209,7 +210,7 @@ status kernel::begin_close(region_handle region, const cancel_request& why) noex
 
 status kernel::begin_drain(region_handle region) noexcept {
   region_record* const r = find(region);
-  if (r == nullptr) return status::stale_handle;
+  if (r == nullptr) return refuse(event_kind::refused_close, 0, {status::stale_handle});
   if (r->state != region_state::closing)
     return refuse(event_kind::refused_close, r->id.value, {status::invalid_transition});
   move(*r, region_trigger::begin_drain, pack(r->live_tasks, r->live_regions));
@@ -218,7 +219,7 @@ status kernel::begin_drain(region_handle region) noexcept {
 
 status kernel::begin_finalize(region_handle region) noexcept {
   region_record* const r = find(region);
-  if (r == nullptr) return status::stale_handle;
+  if (r == nullptr) return refuse(event_kind::refused_close, 0, {status::stale_handle});
   if (r->state != region_state::closing && r->state != region_state::draining) {
     return refuse(event_kind::refused_close, r->id.value, {status::invalid_transition});
   }
@@ -234,7 +235,7 @@ status kernel::begin_finalize(region_handle region) noexcept {
 
 status kernel::finish_close(region_handle region) noexcept {
   region_record* const r = find(region);
-  if (r == nullptr) return status::stale_handle;
+  if (r == nullptr) return refuse(event_kind::refused_close, 0, {status::stale_handle});
   if (r->state != region_state::finalizing) {
     return refuse(event_kind::refused_close, r->id.value, {status::invalid_transition});
   }

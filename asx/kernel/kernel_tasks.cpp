@@ -438,14 +438,15 @@ status kernel::release_task(task_handle task) noexcept {
 }
 
 status kernel::complete(task_handle task, const task_outcome& result) noexcept {
+  constexpr auto kind = event_kind::refused_other;
   task_record* const t = find(task);
-  if (t == nullptr) return status::stale_handle;
+  if (t == nullptr) return refuse(kind, 0, {status::stale_handle});
   const bool is_forged = result.is_cancelled() && t->epoch == 0;
   const bool is_early_ok = t->state == task_state::created && !result.is_err() && !result.is_panicked();
   if (is_forged || is_early_ok || t->is_ending || task_lifecycle.find(t->state, task_trigger::complete) == nullptr) {
-    return status::invalid_transition;
+    return refuse(kind, t->task().value, {status::invalid_transition});
   }
-  if (t == current_) return status::reentrant;
+  if (t == current_) return refuse(kind, t->task().value, {status::reentrant});
   const bool joins = t->state == task_state::cancelling && !result.is_panicked();
   end(*t, task_trigger::complete, joins ? task_outcome::cancelled(t->reason.get()) : result);
   settle();
