@@ -236,7 +236,7 @@ status cx::push_cleanup(cleanup_function undo, void* context, cleanup_ref* out) 
   }
   if (!k.has_bytes(nominal_bytes::cleanup))
     return k.refuse(kind, region, {full, limit_code::memory, k.contract_.max_bytes});
-  const slab_entry<detail::cleanup_node> made = k.cleanups_.allocate(undo, context);
+  const slab_entry<detail::cleanup_node> made = k.cleanups_.allocate(undo, context, *task_);
   if (!made) return k.refuse(kind, region, {full, limit_code::memory, 0});
   made.record->key = made.key;
   task_->cleanups.push_front(*made.record);
@@ -250,7 +250,7 @@ status cx::push_cleanup(cleanup_function undo, void* context, cleanup_ref* out) 
 status cx::pop_cleanup(cleanup_ref ref) noexcept {
   asx::kernel& k = kernel();
   detail::cleanup_node* const node = k.cleanups_.find(ref.key);
-  if (node == nullptr) return status::stale_handle;
+  if (node == nullptr || node->task != task_) return status::stale_handle;
   static_cast<list_hook<detail::cleanup_tag>&>(*node).unlink();
   k.cleanups_.release(ref.key);
   --task_->cleanup_depth;

@@ -284,6 +284,7 @@ TEST_F(forbidden, fb_010_a_waiter_and_a_cleanup_reference_can_be_stale_too) {
         EXPECT_EQ(c.pop_cleanup(ref), status::ok);
         silent(status::stale_handle, [&] { return c.pop_cleanup(ref); });
         silent(status::stale_handle, [&] { return c.pop_cleanup({}); });
+        silent(status::stale_handle, [&] { return c.pop_cleanup(theirs); });  // Another task's.
         return poll_result::ready;
       },
       false);

@@ -46,9 +46,10 @@ class short_name {
 };
 
 struct cleanup_node : list_hook<struct cleanup_tag> {
-  cleanup_node(cleanup_function f, void* c) noexcept : undo(f), context(c) {}
+  cleanup_node(cleanup_function f, void* c, const task_record& t) noexcept : undo(f), context(c), task(&t) {}
   cleanup_function undo;
   void* context;
+  const task_record* task;
   slab_key key{};
 };
 
