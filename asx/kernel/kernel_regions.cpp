@@ -27,7 +27,9 @@ status kernel::create_region(region_handle parent, const region_spec& spec, regi
   if (p == nullptr) return refuse(kind, 0, {status::stale_handle});
   if (const refusal shut = gate(*p); shut.code != status::ok) return refuse(kind, p->id.value, shut);
   task_record* const owner = find(spec.owner);
-  if (!spec.owner.is_null() && owner == nullptr) return refuse(kind, p->id.value, {status::stale_handle});
+  if (!spec.owner.is_null() && (owner == nullptr || owner->state == task_state::completed || owner->is_ending)) {
+    return refuse(kind, p->id.value, {status::stale_handle});  // Nobody would let go of the region any more.
+  }
   constexpr status full = status::resource_exhausted;
   if (regions_.live() >= contract_.max_regions) {
     return refuse(kind, p->id.value, {full, limit_code::regions, contract_.max_regions});

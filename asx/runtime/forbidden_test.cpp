@@ -291,6 +291,16 @@ TEST_F(forbidden, fb_010_a_waiter_and_a_cleanup_reference_can_be_stale_too) {
   rt.run_until_idle();
 }
 
+TEST_F(forbidden, fb_010_an_owner_that_has_ended_owns_nothing) {
+  const task_handle done = make_task(rt.root(), [](cx&) { return poll_result::ready; });
+  rt.run_until_idle();
+  region_spec spec;
+  spec.owner = done;
+  region_handle r;
+  refused(status::stale_handle, event_kind::refused_region, [&] { return k.create_region(rt.root(), spec, r); });
+  EXPECT_EQ(k.release_task(done), status::ok);
+}
+
 TEST_F(forbidden, fb_011_300_an_unresolved_obligation_is_leaked_and_accounted_for) {
   const region_handle r = make_region();
   make_task(r, [](cx&) { return poll_result::ready; }, false);
