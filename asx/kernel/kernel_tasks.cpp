@@ -87,6 +87,7 @@ task_handle kernel::commit(task_slot& slot, const task_spec& spec) noexcept {
   t.name = detail::short_name(spec.name);
   t.site = spec.site;
   t.holds = spec.is_held ? 1 : 0;
+  t.region_number = r.id;
   t.child_seq = ++r.next_child;
   t.spawned_at = now_;
   t.home = worker_;
@@ -421,7 +422,7 @@ void kernel::force_complete(task_record& t) noexcept {
 
 void kernel::release_if_done(task_record& t) noexcept {
   if (t.state != task_state::completed || t.holds != 0) return;
-  note(event_kind::task_released, t.task().value, t.region->id.value);
+  note(event_kind::task_released, t.task().value, t.region_number.value);
   t.reason.release(causes_);
   causes_.release(t.panic_text);
   bytes_ -= nominal_bytes::task;
@@ -476,7 +477,7 @@ status kernel::witness(task_handle task, cancel_witness& out) const noexcept {
   const task_record* const t = find(task);
   if (t == nullptr) return status::stale_handle;
   if (t->epoch == 0) return status::empty;  // Nobody asked for a cancel.
-  out = {t->task(), t->region->id, t->epoch, t->phase, t->reason.get()};
+  out = {t->task(), t->region_number, t->epoch, t->phase, t->reason.get()};
   return status::ok;
 }
 

@@ -301,6 +301,26 @@ TEST_F(forbidden, fb_010_an_owner_that_has_ended_owns_nothing) {
   EXPECT_EQ(k.release_task(done), status::ok);
 }
 
+TEST_F(forbidden, fb_010_a_held_task_still_knows_its_region_when_that_is_gone) {
+  region_handle r;
+  ASSERT_EQ(k.create_region(rt.root(), {}, r), status::ok);
+  region_report before;
+  ASSERT_EQ(k.inspect(r, before), status::ok);
+  const task_handle t = make_task(r, waits);
+  EXPECT_EQ(k.close(r), status::ok);
+  rt.run_until_idle();
+  EXPECT_EQ(k.inspect(r, before), status::stale_handle);
+  const region_handle other = make_region();  // In the same slot.
+  EXPECT_EQ(other.index(), r.index());
+  cancel_witness w;
+  ASSERT_EQ(k.witness(t, w), status::ok);
+  EXPECT_EQ(w.region, before.id);
+  EXPECT_EQ(k.release_task(t), status::ok);
+  const event told = rt.journal().at(rt.journal().size() - 1);
+  EXPECT_EQ(name(told.kind), name(event_kind::task_released));
+  EXPECT_EQ(told.object, before.id.value);
+}
+
 TEST_F(forbidden, fb_011_300_an_unresolved_obligation_is_leaked_and_accounted_for) {
   const region_handle r = make_region();
   make_task(r, [](cx&) { return poll_result::ready; }, false);

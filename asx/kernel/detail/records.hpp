@@ -78,7 +78,7 @@ struct task_record : place,
   // What every dispatch touches.
   poll_function poll = nullptr;
   void* context = nullptr;
-  region_record* region = nullptr;
+  region_record* region = nullptr;  // While it lives: a held record may outlive its region's.
   std::uint64_t queued_by = 0;
   budget left;  // The ordinary budget.
   task_state state = task_state::created;
@@ -120,6 +120,7 @@ struct task_record : place,
   void (*drop)(void* context) noexcept = nullptr;
   task_outcome result;
   cause_ref panic_text{};
+  region_id region_number{};
   std::uint64_t child_seq = 0;
   std::uint64_t polls = 0;
   std::uint32_t holds = 0;  // Join handles, and whoever is just ending it.
