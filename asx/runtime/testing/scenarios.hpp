@@ -28,6 +28,7 @@ namespace asx::testing {
 struct scenario {
   std::string_view name;
   void (*play)(stage& s);
+  bool is_long = false;  // Hundreds of polls.
 };
 
 namespace play {
@@ -399,8 +400,8 @@ inline void crowd(stage& s) {
       {"farewells", &play::farewells},
       {"meetings", &play::meetings},
       {"households", &play::households},
-      {"stubborn", &play::stubborn},
-      {"crowd", &play::crowd},
+      {"stubborn", &play::stubborn, true},
+      {"crowd", &play::crowd, true},
   });
   return all;
 }
