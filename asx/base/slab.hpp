@@ -119,6 +119,7 @@ class ASX_API slab_core {
 
   /// Puts chunks behind the first `count` slots now. False when memory was refused; what is there stays.
   [[nodiscard]] bool reserve(std::uint32_t count) noexcept;
+  [[nodiscard]] bool ready() const noexcept { return levels_ != 0 || limit_ == 0; }
   [[nodiscard]] std::uint32_t live() const noexcept { return live_; }
   [[nodiscard]] std::uint32_t limit() const noexcept { return limit_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
@@ -202,6 +203,8 @@ class slab {
   }
 
   [[nodiscard]] bool reserve(std::uint32_t count) noexcept { return core_.reserve(count); }
+  /// False when memory for its tables was refused: every allocate is refused, too.
+  [[nodiscard]] bool ready() const noexcept { return core_.ready(); }
   [[nodiscard]] std::uint32_t live() const noexcept { return core_.live(); }
   [[nodiscard]] std::uint32_t limit() const noexcept { return core_.limit(); }
   [[nodiscard]] std::size_t bytes() const noexcept { return core_.bytes(); }

@@ -31,7 +31,9 @@ kernel::kernel(const resource_contract& contract, const kernel_options& options,
                          sched.admit(contract.max_tasks) == status::ok;
     if (!has_all) return;
   }
-  if (!sched.ready() || !wheel.ready()) return;
+  const bool has_tables = tasks_.ready() && regions_.ready() && timers_.ready() && cleanups_.ready() &&
+                          finalizers_.ready() && obligations_.ready() && causes_.ready();
+  if (!has_tables || !sched.ready() || !wheel.ready()) return;
   const slab_entry<region_record> made = regions_.allocate();
   if (!made) return;
   root_ = made.record;

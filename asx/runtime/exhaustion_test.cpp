@@ -74,8 +74,8 @@ TEST(exhaustion, a_limit_of_any_value_refuses_whole_and_the_program_ends_well) {
   for (const swept_limit& limit : limits) {
     tally all;
     for (const scenario& what : scenarios()) {
-      // In steps of one; the crowd, which has room for many values, in steps of seven.
-      const std::uint32_t stride = limit.stride * (what.name == "crowd" ? 7 : 1);
+      // In steps of one; where there is room for many values, in steps of seven.
+      const std::uint32_t stride = limit.stride * (what.is_long ? 7 : 1);
       std::uint64_t hits = 1;
       std::uint32_t k = limit.code == limit_code::memory ? limit.stride : 0;  // 0 bytes means no ceiling.
       for (; hits != 0 && k < 100'000; k += stride) {
@@ -113,6 +113,9 @@ TEST(exhaustion, a_refused_allocation_refuses_one_call_and_the_program_ends_well
             what.play(s);
             for (const event& e : s.exhausted) {
               EXPECT_EQ(high_half(e.a), static_cast<std::uint32_t>(limit_code::memory)) << name(e.kind);
+            }
+            if (!is_final) {
+              EXPECT_LE(s.exhausted.size(), 1U) << "one refused request refuses one call";
             }
             s.end();
             all.hits += s.exhausted.size();

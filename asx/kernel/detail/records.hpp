@@ -222,6 +222,7 @@ class obligation_table {
   }
   [[nodiscard]] std::uint32_t live() const noexcept { return core_.live(); }
   [[nodiscard]] bool reserve_all() noexcept { return core_.reserve(core_.limit()); }
+  [[nodiscard]] bool ready() const noexcept { return core_.ready(); }
 
  private:
   [[nodiscard]] obligation_record* at(std::uint32_t i) const noexcept {
