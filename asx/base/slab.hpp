@@ -129,6 +129,11 @@ class ASX_API slab_core {
   static constexpr std::uint32_t chunk_slots = 64;
 
   [[nodiscard]] std::size_t top_offset() const noexcept { return offset_[levels_ - 1U]; }
+  /// The last chunk is no larger than the limit asks for: a pool of 16 does not pay for 64.
+  [[nodiscard]] std::size_t slots_in(std::size_t chunk) const noexcept {
+    const std::size_t left = std::size_t{limit_} - chunk * chunk_slots;
+    return left < chunk_slots ? left : chunk_slots;
+  }
   [[nodiscard]] std::byte* chunk_of(std::uint32_t index) const noexcept { return chunks_[index / chunk_slots]; }
   [[nodiscard]] std::byte* slot(std::uint32_t index) const noexcept {
     return chunk_of(index) + (index % chunk_slots) * slot_size_;
