@@ -287,6 +287,10 @@ class ASX_API kernel {
   void deliver(task_record& t, const cancel_reason& reason, std::uint32_t flags, std::uint64_t cause) noexcept;
   void strengthen_task(task_record& t, const cancel_reason& reason, std::uint32_t flags, std::uint64_t cause) noexcept;
   [[nodiscard]] bool raise(task_record& t, cancel_kind kind) noexcept;
+  [[nodiscard]] std::uint64_t entries_for(const task_record& t) const noexcept;
+  [[nodiscard]] bool has_entries(std::uint64_t wanted) const noexcept {  // Who is cancelled already needs none.
+    return wanted == 0 || cancel_entries_ + wanted <= contract_.max_cancel_queue;
+  }
   void acknowledge(task_record& t, bool is_forced) noexcept;
   [[nodiscard]] status checkpoint(task_record& t) noexcept;
   void retry_cancels() noexcept;

@@ -22,7 +22,7 @@ status kernel::request_cancel(task_handle task, const cancel_request& why, bool*
   if (t == nullptr) return refuse(event_kind::refused_cancel, 0, {status::stale_handle});
   if (t->state == task_state::completed) return status::ok;
   const bool is_first = t->epoch == 0;
-  if (is_first && cancel_entries_ >= contract_.max_cancel_queue) {
+  if (!has_entries(entries_for(*t))) {
     return refuse(event_kind::refused_cancel, t->task().value,
                   {status::resource_exhausted, limit_code::cancel_queue, contract_.max_cancel_queue});
   }
@@ -31,6 +31,15 @@ status kernel::request_cancel(task_handle task, const cancel_request& why, bool*
   if (newly != nullptr) *newly = is_first;
   settle();
   return status::ok;
+}
+
+// What the cancel of a task takes: an entry for itself, and for everybody in the regions that close with it.
+std::uint64_t kernel::entries_for(const task_record& t) const noexcept {
+  std::uint64_t count = t.epoch == 0 ? 1 : 0;
+  for (const region_record* r = t.owned_regions.front(); r != nullptr; r = t.owned_regions.after(*r)) {
+    count += uncancelled_below(*r);
+  }
+  return count;
 }
 
 // The blocks of a cancelled task close with it (R1b).
@@ -109,8 +118,7 @@ void kernel::strengthen_task(task_record& t, const cancel_reason& reason, std::u
 // A cancel of the kernel's own. False: the cancel queue is full; it is tried again in phase 0.
 bool kernel::raise(task_record& t, cancel_kind kind) noexcept {
   std::uint64_t cause = 0;
-  const bool has_room = cancel_entries_ < contract_.max_cancel_queue;
-  if (!has_room) {
+  if (!has_entries(entries_for(t))) {
     auto& retry = static_cast<list_hook<detail::retry_tag>&>(t);
     if (!retry.linked()) {
       retries_.push_back(t);
@@ -140,7 +148,7 @@ bool kernel::raise(task_record& t, cancel_kind kind) noexcept {
 }
 
 void kernel::retry_cancels() noexcept {
-  while (!retries_.empty() && cancel_entries_ < contract_.max_cancel_queue) {
+  while (!retries_.empty() && has_entries(entries_for(*retries_.front()))) {
     task_record& t = *retries_.front();
     static_cast<list_hook<detail::retry_tag>&>(t).unlink();
     static_cast<void>(raise(t, t.deferred_kind));

@@ -194,7 +194,7 @@ status kernel::close_with(region_handle region, const cancel_request& why, bool 
   if (r == nullptr) return refuse(kind, 0, {status::stale_handle});
   if (r == root_) return refuse(kind, r->id.value, {status::invalid_transition});  // Only by shutdown (U-40).
   if (r->state != region_state::open) return refuse(kind, r->id.value, {status::invalid_transition});
-  if (cancel_entries_ + uncancelled_below(*r) > contract_.max_cancel_queue) {
+  if (!has_entries(uncancelled_below(*r))) {
     return refuse(kind, r->id.value,
                   {status::resource_exhausted, limit_code::cancel_queue, contract_.max_cancel_queue});
   }
