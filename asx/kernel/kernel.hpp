@@ -249,6 +249,19 @@ class ASX_API kernel {
                               .flags = flags});
   }
   status refuse(event_kind kind, std::uint64_t object, const refusal& why) noexcept;
+  // Room for what a call says before anything is changed; only trace_overflow::reject ever lacks it. What the
+  // user's own code says in between is not known beforehand.
+  [[nodiscard]] bool rejects() const noexcept { return contract_.overflow == trace_overflow::reject; }
+  [[nodiscard]] bool has_trace(std::uint64_t events) const noexcept { return log_.reserve(events) == status::ok; }
+  [[nodiscard]] refusal no_trace() const noexcept {
+    return {status::resource_exhausted, limit_code::trace, contract_.max_trace_events};
+  }
+  [[nodiscard]] static std::uint64_t events_of_end(const region_record& r) noexcept;
+  [[nodiscard]] static std::uint64_t events_above(const region_record& r) noexcept;
+  [[nodiscard]] std::uint64_t events_below(const region_record& from) const noexcept;
+  [[nodiscard]] std::uint64_t events_of_cancel(const task_record& t) const noexcept;
+  static constexpr std::uint64_t events_of_spawn = 12;  // Told, named, indexed, queued; born cancelled.
+  static constexpr std::uint64_t events_of_delivery = 5;
   [[nodiscard]] std::uint64_t caller() const noexcept;
 
   // lookup

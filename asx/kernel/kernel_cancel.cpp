@@ -26,6 +26,9 @@ status kernel::request_cancel(task_handle task, const cancel_request& why, bool*
     return refuse(event_kind::refused_cancel, t->task().value,
                   {status::resource_exhausted, limit_code::cancel_queue, contract_.max_cancel_queue});
   }
+  if (rejects() && !has_trace(events_of_cancel(*t))) {
+    return refuse(event_kind::refused_cancel, t->task().value, no_trace());
+  }
   deliver(*t, reason_from(why, *t->region), 0, 0);
   cancel_owned_regions(*t, 0);
   if (newly != nullptr) *newly = is_first;

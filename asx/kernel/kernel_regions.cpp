@@ -36,6 +36,7 @@ status kernel::create_region(region_handle parent, const region_spec& spec, regi
   }
   if (!has_bytes(nominal_bytes::region))
     return refuse(kind, p->id.value, {full, limit_code::memory, contract_.max_bytes});
+  if (!has_trace(3)) return refuse(kind, p->id.value, no_trace());
   const slab_entry<region_record> made = regions_.allocate();
   if (!made) return refuse(kind, p->id.value, {full, limit_code::memory, 0});
 
@@ -85,6 +86,7 @@ status kernel::add_finalizer(region_handle region, finalizer_function run, void*
   }
   if (!has_bytes(nominal_bytes::finalizer))
     return refuse(kind, r->id.value, {full, limit_code::memory, contract_.max_bytes});
+  if (!has_trace(1)) return refuse(kind, r->id.value, no_trace());
   const slab_entry<finalizer_node> made = finalizers_.allocate(run, context, r->next_finalizer + 1);
   if (!made) return refuse(kind, r->id.value, {full, limit_code::memory, 0});
   ++r->next_finalizer;
@@ -198,6 +200,7 @@ status kernel::close_with(region_handle region, const cancel_request& why, bool 
     return refuse(kind, r->id.value,
                   {status::resource_exhausted, limit_code::cancel_queue, contract_.max_cancel_queue});
   }
+  if (rejects() && !has_trace(events_below(*r))) return refuse(kind, r->id.value, no_trace());
   propagate(*r, reason_from(why, *r), region_trigger::begin_close, is_driven, 0);
   settle();
   return status::ok;
@@ -215,6 +218,7 @@ status kernel::begin_drain(region_handle region) noexcept {
   if (r == nullptr) return refuse(event_kind::refused_close, 0, {status::stale_handle});
   if (r->state != region_state::closing)
     return refuse(event_kind::refused_close, r->id.value, {status::invalid_transition});
+  if (!has_trace(1)) return refuse(event_kind::refused_close, r->id.value, no_trace());
   move(*r, region_trigger::begin_drain, pack(r->live_tasks, r->live_regions));
   return status::ok;
 }
@@ -228,6 +232,7 @@ status kernel::begin_finalize(region_handle region) noexcept {
   if (r->live_tasks != 0 || r->live_regions != 0) {
     return refuse(event_kind::refused_close, r->id.value, {status::incomplete_children});
   }
+  if (rejects() && !has_trace(events_above(*r))) return refuse(event_kind::refused_close, r->id.value, no_trace());
   move(*r, r->state == region_state::closing ? region_trigger::begin_finalize : region_trigger::children_complete,
        r->finalizer_depth);
   look_at(*r);
@@ -244,6 +249,7 @@ status kernel::finish_close(region_handle region) noexcept {
   if (r->live_tasks != 0 || !r->finalizers.empty()) {
     return refuse(event_kind::refused_close, r->id.value, {status::incomplete_children});
   }
+  if (rejects() && !has_trace(events_above(*r))) return refuse(event_kind::refused_close, r->id.value, no_trace());
   const status s = try_close(*r);
   settle();
   return s;

@@ -46,6 +46,7 @@ kernel::refusal kernel::admit_task(const region_record& r) noexcept {
   if (tasks_.live() >= contract_.max_tasks) return {full, limit_code::tasks, contract_.max_tasks};
   if (live_tasks_ >= contract_.max_ready_queue) return {full, limit_code::ready_queue, contract_.max_ready_queue};
   if (!has_bytes(nominal_bytes::task)) return {full, limit_code::memory, contract_.max_bytes};
+  if (!has_trace(events_of_spawn)) return no_trace();
   if (sched_.admit(tasks_.live() + 1) != status::ok || !index_.admit(tasks_.live() + 1)) {
     return {full, limit_code::memory, 0};
   }
@@ -448,6 +449,11 @@ status kernel::complete(task_handle task, const task_outcome& result) noexcept {
     return refuse(kind, t->task().value, {status::invalid_transition});
   }
   if (t == current_) return refuse(kind, t->task().value, {status::reentrant});
+  if (rejects()) {
+    std::uint64_t events = 8 + t->cleanup_depth + t->registrations + events_of_cancel(*t) + events_above(*t->region);
+    for (const waiter* w = t->joiners.front(); w != nullptr; w = t->joiners.after(*w)) events += 2;
+    if (!has_trace(events)) return refuse(kind, t->task().value, no_trace());
+  }
   const bool joins = t->state == task_state::cancelling && !result.is_panicked();
   end(*t, task_trigger::complete, joins ? task_outcome::cancelled(t->reason.get()) : result);
   settle();

@@ -210,5 +210,72 @@ TEST_F(forbidden_limits, fb_104_a_ring_overwrites_counts_and_digests_the_same) {
   EXPECT_EQ(play(16), play(100'000));
 }
 
+class full_trace : public forbidden_limits {
+ protected:
+  /// A runtime whose trace rejects, with little room left but everything there that a call could need.
+  static runtime_config config() {
+    return with([](resource_contract& c) {
+      c.max_trace_events = 256;
+      c.overflow = trace_overflow::reject;
+    });
+  }
+  /// Spawns until there is no room for a spawn, and then until there is none to refuse one.
+  static void fill(runtime& on) {
+    task_handle t;
+    std::size_t made = 0;
+    while (on.kernel().spawn(on.root(), ready_task(), t) == status::ok && made < 300) ++made;
+    EXPECT_LT(made, 300U) << "a full trace refuses";
+    while (on.journal().reserve(1) == status::ok) {
+      refused(on, full, event_kind::refused_spawn, limit_code::trace,
+              [&] { return on.kernel().spawn(on.root(), ready_task(), t); });
+    }
+  }
+  /// Refused, without a word: there is no room for one.
+  template <class Call>
+  static void no_room(runtime& on, Call call) {
+    const std::uint64_t hash = on.kernel().state_hash();
+    EXPECT_EQ(testing::name_of(call()), testing::name_of(full));
+    EXPECT_EQ(on.kernel().state_hash(), hash);
+    EXPECT_EQ(on.journal().overwritten(), 0U);
+  }
+};
+
+TEST_F(full_trace, fb_104_every_call_that_would_be_told_is_refused) {
+  runtime on(config());
+  kernel& q = on.kernel();
+  const region_handle r = make_region(on, on.root());
+  const task_handle waiting = make_task(on, r, waits);
+  on.run_until_idle();
+  obligation_handle o, other;
+  must(q.reserve(r, o));
+  fill(on);
+  EXPECT_EQ(on.journal().overwritten(), 0U);
+  region_handle made;
+  task_handle t;
+  task_slot slot;
+  slab_key timer;
+  no_room(on, [&] { return q.spawn(r, ready_task(), t); });
+  no_room(on, [&] { return q.reserve_task(r, slot); });
+  no_room(on, [&] { return q.create_region(r, {}, made); });
+  no_room(on, [&] { return q.reserve(r, other); });
+  no_room(on, [&] { return q.commit(o); });
+  no_room(on, [&] { return q.abort(o); });
+  no_room(on, [&] { return q.register_timer(r, instant{5}, timer); });
+  no_room(on, [&] { return q.add_finalizer(r, [](void*, region_handle, kernel&) { return status::ok; }, nullptr); });
+  no_room(on, [&] { return q.request_cancel(waiting); });
+  no_room(on, [&] { return q.complete(waiting, task_outcome::ok()); });
+  no_room(on, [&] { return q.close(r); });
+  no_room(on, [&] { return on.run_until_idle().ended; });
+  on.journal().discard_oldest(on.journal().size());
+  must(q.commit(o));
+  must(q.close(r));
+  EXPECT_EQ(on.run_until_idle().ended, full) << "and a run stops when there is no room for another step";
+  for (int i = 0; i < 100 && on.run_until_idle().ended == full; ++i) on.journal().discard_oldest(on.journal().size());
+  EXPECT_EQ(on.journal().overwritten(), 0U);
+  must(q.release_task(waiting));
+  must(q.release_region(r));
+  on.journal().discard_oldest(on.journal().size());
+}
+
 }  // namespace
 }  // namespace asx
