@@ -197,7 +197,7 @@ class ASX_API kernel {
   [[nodiscard]] std::uint64_t nominal_used() const noexcept { return bytes_; }
   [[nodiscard]] const resource_contract& contract() const noexcept { return contract_; }
   /// True while user code runs under this kernel: a run must not be entered again.
-  [[nodiscard]] bool is_inside() const noexcept { return current_ != nullptr || is_settling_; }
+  [[nodiscard]] bool is_inside() const noexcept { return current_ != nullptr || is_settling_ || is_ending_; }
   [[nodiscard]] const detail::causes& reasons() const noexcept { return causes_; }
 
   // ---- what a step asks (asx/runtime/worker_step.hpp)
@@ -349,6 +349,7 @@ class ASX_API kernel {
   task_record* current_ = nullptr;         // Being polled.
   region_record* in_finalizer_ = nullptr;  // Whose finalizer runs.
   bool is_settling_ = false;
+  bool is_ending_ = false;  // A call from outside ends something, and runs what that set off.
   bool is_shutting_down_ = false;
   bool ignores_timers_ = false;  // Everything was told to shut down: nobody waits for a timer.
 

@@ -250,7 +250,9 @@ status kernel::finish_close(region_handle region) noexcept {
     return refuse(event_kind::refused_close, r->id.value, {status::incomplete_children});
   }
   if (rejects() && !has_trace(events_above(*r))) return refuse(event_kind::refused_close, r->id.value, no_trace());
+  const bool before = std::exchange(is_ending_, true);
   const status s = try_close(*r);
+  is_ending_ = before;
   settle();
   return s;
 }

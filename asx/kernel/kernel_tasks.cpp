@@ -455,7 +455,9 @@ status kernel::complete(task_handle task, const task_outcome& result) noexcept {
     if (!has_trace(events)) return refuse(kind, t->task().value, no_trace());
   }
   const bool joins = t->state == task_state::cancelling && !result.is_panicked();
+  const bool before = std::exchange(is_ending_, true);
   end(*t, task_trigger::complete, joins ? task_outcome::cancelled(t->reason.get()) : result);
+  is_ending_ = before;
   settle();
   return status::ok;
 }
