@@ -45,6 +45,7 @@ status kernel::create_region(region_handle parent, const region_spec& spec, regi
   r.id = region_id{++next_region_};
   r.owner_kernel = this;
   r.parent = p;
+  r.parent_number = p->id;
   r.limits = meet(p->limits, spec.limits);
   r.max_tasks = spec.max_tasks;
   r.name = detail::short_name(spec.name);
@@ -373,6 +374,7 @@ status kernel::try_close(region_record& r) noexcept {
     --parent->live_regions;
     fold(*parent, out, r.child_seq);
     look_at(*parent);
+    r.parent = nullptr;
   }
   serve(r.closers, wake_code::closed, event_kind::close_waiter_woken, r.id.value);
   if (r.closed != nullptr) r.closed(r.context, handle_of(r));
@@ -413,7 +415,7 @@ void kernel::fold(region_record& r, const task_outcome& result, std::uint64_t fr
 
 void kernel::release_if_done(region_record& r) noexcept {
   if (r.state != region_state::closed || r.holds != 0 || &r == root_) return;
-  note(event_kind::region_released, r.id.value, r.parent == nullptr ? 0 : r.parent->id.value);
+  note(event_kind::region_released, r.id.value, r.parent_number.value);
   r.reason.release(causes_);
   r.fold.reason.release(causes_);
   causes_.release(r.kept);

@@ -321,6 +321,21 @@ TEST_F(forbidden, fb_010_a_held_task_still_knows_its_region_when_that_is_gone) {
   EXPECT_EQ(told.object, before.id.value);
 }
 
+TEST_F(forbidden, fb_010_a_held_region_still_knows_its_parent_when_that_is_gone) {
+  region_handle parent;
+  ASSERT_EQ(k.create_region(rt.root(), {}, parent), status::ok);
+  region_report before;
+  ASSERT_EQ(k.inspect(parent, before), status::ok);
+  const region_handle child = make_region(rt, parent);
+  EXPECT_EQ(k.close(parent), status::ok);
+  EXPECT_EQ(k.inspect(parent, before), status::stale_handle);
+  EXPECT_EQ(make_region().index(), parent.index());
+  EXPECT_EQ(k.release_region(child), status::ok);
+  const event told = rt.journal().at(rt.journal().size() - 1);
+  EXPECT_EQ(name(told.kind), name(event_kind::region_released));
+  EXPECT_EQ(told.object, before.id.value);
+}
+
 TEST_F(forbidden, fb_011_300_an_unresolved_obligation_is_leaked_and_accounted_for) {
   const region_handle r = make_region();
   make_task(r, [](cx&) { return poll_result::ready; }, false);

@@ -143,7 +143,8 @@ struct outcome_fold {
 struct region_record : list_hook<struct sibling_tag>, list_hook<owner_tag>, list_hook<struct pending_tag> {
   region_id id{};
   asx::kernel* owner_kernel = nullptr;
-  region_record* parent = nullptr;
+  region_record* parent = nullptr;  // Until it is closed: a held record may outlive its parent's.
+  region_id parent_number{};
   task_record* owner = nullptr;  // The task whose block this is; null for most.
   region_state state = region_state::open;
   bool is_driven = false;
