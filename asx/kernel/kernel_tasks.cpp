@@ -393,8 +393,8 @@ void kernel::end(task_record& t, task_trigger on, task_outcome result, std::uint
   const std::uint64_t before = std::exchange(cause_, ended);
   serve(t.joiners, wake_code::joined, event_kind::task_joined, t.task().value);
   cause_ = before;
-  if (t.drop != nullptr) t.drop(t.context);
   look_at(r);
+  if (t.drop != nullptr) t.drop(t.context);  // It may call back, and the region may be gone afterwards.
   --t.holds;
   release_if_done(t);
 }

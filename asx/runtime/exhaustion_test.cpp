@@ -74,8 +74,8 @@ TEST(exhaustion, a_limit_of_any_value_refuses_whole_and_the_program_ends_well) {
   for (const swept_limit& limit : limits) {
     tally all;
     for (const scenario& what : scenarios()) {
-      // In steps of one; where there is room for many values, in steps of seven.
-      const std::uint32_t stride = limit.stride * (what.is_long ? 7 : 1);
+      // In steps of one; bytes, which have many values, in steps of 32, and of five times that in the crowd.
+      const std::uint32_t stride = limit.stride * (what.name == "crowd" && limit.code == limit_code::memory ? 5 : 1);
       std::uint64_t hits = 1;
       std::uint32_t k = limit.code == limit_code::memory ? limit.stride : 0;  // 0 bytes means no ceiling.
       for (; hits != 0 && k < 100'000; k += stride) {
@@ -92,6 +92,31 @@ TEST(exhaustion, a_limit_of_any_value_refuses_whole_and_the_program_ends_well) {
     EXPECT_GT(all.hits, all.runs / 4) << limit.name << ": a sweep that hits nothing proves nothing";
     RecordProperty(std::string(limit.name), std::to_string(all.hits) + " refusals in " + std::to_string(all.runs));
   }
+}
+
+TEST(exhaustion, a_store_of_causes_of_any_size_cuts_chains_and_refuses_nobody) {
+  std::uint64_t cut = 0;
+  for (const scenario& what : scenarios()) {
+    std::uint64_t cut_here = 1;
+    std::uint32_t k = 0;
+    for (; cut_here != 0 && k < 100; ++k) {
+      SCOPED_TRACE("max_causes = " + std::to_string(k) + ", scenario " + std::string(what.name));
+      runtime_config config = stage_config();
+      config.contract.max_causes = k;
+      stage s(config);
+      ASSERT_EQ(s.started, status::ok);
+      s.compares = false;
+      what.play(s);
+      EXPECT_TRUE(s.exhausted.empty());
+      s.end();
+      cut_here = s.count(event_kind::chain_truncated);
+      cut += cut_here;
+      if (HasFailure()) return;
+    }
+    EXPECT_EQ(cut_here, 0U) << "the sweep ends with a run that keeps every chain";
+  }
+  EXPECT_GT(cut, 0U) << "a sweep that hits nothing proves nothing";
+  RecordProperty("max_causes", std::to_string(cut) + " chains cut");
 }
 
 TEST(exhaustion, a_refused_allocation_refuses_one_call_and_the_program_ends_well) {  // U-36
