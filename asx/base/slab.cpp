@@ -54,7 +54,7 @@ slab_core::~slab_core() {
   if (levels_ == 0) return;
   const std::size_t chunk_count = (std::size_t{limit_} + chunk_slots - 1) / chunk_slots;
   for (std::size_t i = chunk_count; i-- > 0;) {
-    release(chunks_[i], chunk_slots * slot_size_, slot_alignment_);
+    release(chunks_[i], slots_in(i) * slot_size_, slot_alignment_);
   }
   release(static_cast<void*>(chunks_), chunk_count * sizeof(std::byte*), alignof(std::byte*));
   const std::size_t words = top_offset() + 1;  // The highest level is one word.
@@ -72,9 +72,10 @@ void slab_core::release(void* block, std::size_t bytes, std::size_t alignment) n
 }
 
 bool slab_core::grow(std::uint32_t index) noexcept {
-  auto* const chunk = static_cast<std::byte*>(allocate(chunk_slots * slot_size_, slot_alignment_));
+  const std::size_t slots = slots_in(index / chunk_slots);
+  auto* const chunk = static_cast<std::byte*>(allocate(slots * slot_size_, slot_alignment_));
   if (chunk == nullptr) return false;
-  for (std::uint32_t i = 0; i < chunk_slots; ++i) ::new (chunk + i * slot_size_) std::uint64_t{0};
+  for (std::size_t i = 0; i < slots; ++i) ::new (chunk + i * slot_size_) std::uint64_t{0};
   chunks_[index / chunk_slots] = chunk;
   return true;
 }

@@ -119,6 +119,7 @@ class ASX_API slab_core {
 
   /// Puts chunks behind the first `count` slots now. False when memory was refused; what is there stays.
   [[nodiscard]] bool reserve(std::uint32_t count) noexcept;
+  [[nodiscard]] bool ready() const noexcept { return levels_ != 0 || limit_ == 0; }
   [[nodiscard]] std::uint32_t live() const noexcept { return live_; }
   [[nodiscard]] std::uint32_t limit() const noexcept { return limit_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
@@ -128,6 +129,11 @@ class ASX_API slab_core {
   static constexpr std::uint32_t chunk_slots = 64;
 
   [[nodiscard]] std::size_t top_offset() const noexcept { return offset_[levels_ - 1U]; }
+  /// The last chunk is no larger than the limit asks for: a pool of 16 does not pay for 64.
+  [[nodiscard]] std::size_t slots_in(std::size_t chunk) const noexcept {
+    const std::size_t left = std::size_t{limit_} - chunk * chunk_slots;
+    return left < chunk_slots ? left : chunk_slots;
+  }
   [[nodiscard]] std::byte* chunk_of(std::uint32_t index) const noexcept { return chunks_[index / chunk_slots]; }
   [[nodiscard]] std::byte* slot(std::uint32_t index) const noexcept {
     return chunk_of(index) + (index % chunk_slots) * slot_size_;
@@ -202,6 +208,8 @@ class slab {
   }
 
   [[nodiscard]] bool reserve(std::uint32_t count) noexcept { return core_.reserve(count); }
+  /// False when memory for its tables was refused: every allocate is refused, too.
+  [[nodiscard]] bool ready() const noexcept { return core_.ready(); }
   [[nodiscard]] std::uint32_t live() const noexcept { return core_.live(); }
   [[nodiscard]] std::uint32_t limit() const noexcept { return core_.limit(); }
   [[nodiscard]] std::size_t bytes() const noexcept { return core_.bytes(); }

@@ -9,6 +9,7 @@
 
 #include "asx/base/hash.hpp"
 #include "asx/journal/testing/schedule_script.hpp"
+#include "asx/model/cancel_kind.hpp"
 
 namespace asx {
 namespace {
@@ -301,6 +302,44 @@ TEST(schedule_check, a_cancel_under_another_suggestion_takes_the_turn_too) {
   s.govern(meet_deadlines, no_preference);
   s.t_yields(1, 3);
   s.c(3);
+  (void)accept(s);
+}
+
+TEST(schedule_check, stall_polls_wait_for_no_timer_once_the_root_is_told_to_shut_down) {
+  for (const bool is_strengthened : {false, true}) {
+    schedule_script s;
+    s.until(1, hour);
+    s.timer(event_kind::timer_registered, 1, hour, 1);
+    event& told = s.put(is_strengthened ? event_kind::region_reason_strengthened : event_kind::region_closing);
+    told.subject = 1;
+    (is_strengthened ? told.a : told.b) = static_cast<std::uint64_t>(cancel_kind::shutdown);
+    s.s(2);
+    (void)accept(s);
+  }
+}
+
+TEST(schedule_check, stall_polls_wait_for_timers_while_only_a_branch_shuts_down) {
+  schedule_script s;
+  s.timer(event_kind::timer_registered, 1, hour, 1);
+  event& told = s.put(event_kind::region_closing);
+  told.subject = 2;
+  told.object = 1;
+  told.b = static_cast<std::uint64_t>(cancel_kind::shutdown);
+  s.s(2);
+  EXPECT_EQ(check_schedule(s.events).violation_count, 1U);
+}
+
+TEST(schedule_check, a_passed_deadline_keeps_its_lane_until_the_cancel_finds_room) {
+  schedule_script s;
+  s.until(1, 50);
+  s.now = 50;
+  s.deadline_event(event_kind::deadline_passed, 1);
+  s.put(event_kind::cancel_deferred).subject = 1;
+  s.timed(1);
+  s.t(1);
+  s.put(event_kind::cancel_requested).subject = 1;
+  s.cancel(1);
+  s.c(1);
   (void)accept(s);
 }
 

@@ -98,7 +98,7 @@ class ASX_API cx {
 
   /// resource_exhausted: the stack of this task, or all of them together, are full.
   [[nodiscard]] status push_cleanup(cleanup_function undo, void* context, cleanup_ref* out = nullptr) noexcept;
-  /// Takes an action back without running it. stale_handle when it ran already.
+  /// Takes an action back without running it. stale_handle when it ran already, or is another task's.
   status pop_cleanup(cleanup_ref ref) noexcept;
 
   /// The number that a poll which says ready hands over as its value.

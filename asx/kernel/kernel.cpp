@@ -32,7 +32,9 @@ kernel::kernel(const resource_contract& contract, const kernel_options& options,
                          sched.admit(contract.max_tasks) == status::ok;
     if (!has_all) return;
   }
-  if (!sched.ready() || !wheel.ready()) return;
+  const bool has_tables = tasks_.ready() && regions_.ready() && timers_.ready() && cleanups_.ready() &&
+                          finalizers_.ready() && obligations_.ready() && causes_.ready();
+  if (!has_tables || !sched.ready() || !wheel.ready()) return;
   const slab_entry<region_record> made = regions_.allocate();
   if (!made) return;
   root_ = made.record;
@@ -103,6 +105,41 @@ void kernel::note_text(type_tag of, std::uint64_t subject, std::string_view text
 status kernel::refuse_move(const region_record& r, region_state to) noexcept {
   ghosts_.refused_move(r.id, r.state, to);
   return refuse(event_kind::refused_close, r.id.value, {status::invalid_transition});
+}
+
+// ---- room in the trace (R-113) ------------------------------------------------------------------------------------
+
+// From its last child's end to closed and released.
+std::uint64_t kernel::events_of_end(const region_record& r) noexcept {
+  std::uint64_t count = 8 + 2 * std::uint64_t{r.finalizer_depth} + r.reserved;
+  for (const detail::timer_record* t = r.timers.front(); t != nullptr; t = r.timers.after(*t)) ++count;
+  for (const waiter* w = r.closers.front(); w != nullptr; w = r.closers.after(*w)) count += 2;
+  return count;
+}
+
+// Of those that may end when `r` does, itself included.
+std::uint64_t kernel::events_above(const region_record& r) noexcept {
+  std::uint64_t count = 0;
+  for (const region_record* at = &r; at != nullptr && at->state != region_state::open; at = at->parent) {
+    count += events_of_end(*at);
+  }
+  return count;
+}
+
+std::uint64_t kernel::events_below(const region_record& from) const noexcept {
+  std::uint64_t count = 0;
+  for (const region_record* r = &from; r != nullptr; r = next_in_tree(from, *r)) {
+    count += events_of_end(*r) + events_of_delivery * r->live_tasks;
+  }
+  return count;
+}
+
+std::uint64_t kernel::events_of_cancel(const task_record& t) const noexcept {
+  std::uint64_t count = events_of_delivery;
+  for (const region_record* r = t.owned_regions.front(); r != nullptr; r = t.owned_regions.after(*r)) {
+    count += events_below(*r);
+  }
+  return count;
 }
 
 // R-09's order behind stale_handle: a state first, then the gate.

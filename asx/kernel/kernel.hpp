@@ -201,7 +201,7 @@ class ASX_API kernel {
   [[nodiscard]] std::uint64_t nominal_used() const noexcept { return bytes_; }
   [[nodiscard]] const resource_contract& contract() const noexcept { return contract_; }
   /// True while user code runs under this kernel: a run must not be entered again.
-  [[nodiscard]] bool is_inside() const noexcept { return current_ != nullptr || is_settling_; }
+  [[nodiscard]] bool is_inside() const noexcept { return current_ != nullptr || is_settling_ || is_ending_; }
   /// The monitors: what they saw, and what user code declares to them.
   [[nodiscard]] asx::ghosts& ghosts() noexcept { return ghosts_; }
   [[nodiscard]] const detail::causes& reasons() const noexcept { return causes_; }
@@ -267,6 +267,19 @@ class ASX_API kernel {
                                          std::uint64_t a) noexcept;
   void note_text(type_tag of, std::uint64_t subject, std::string_view text) noexcept;
   status refuse_move(const region_record& r, region_state to) noexcept;
+  // Room for what a call says before anything is changed; only trace_overflow::reject ever lacks it. What the
+  // user's own code says in between is not known beforehand.
+  [[nodiscard]] bool rejects() const noexcept { return contract_.overflow == trace_overflow::reject; }
+  [[nodiscard]] bool has_trace(std::uint64_t events) const noexcept { return log_.reserve(events) == status::ok; }
+  [[nodiscard]] refusal no_trace() const noexcept {
+    return {status::resource_exhausted, limit_code::trace, contract_.max_trace_events};
+  }
+  [[nodiscard]] static std::uint64_t events_of_end(const region_record& r) noexcept;
+  [[nodiscard]] static std::uint64_t events_above(const region_record& r) noexcept;
+  [[nodiscard]] std::uint64_t events_below(const region_record& from) const noexcept;
+  [[nodiscard]] std::uint64_t events_of_cancel(const task_record& t) const noexcept;
+  static constexpr std::uint64_t events_of_spawn = 12;  // Told, named, indexed, queued; born cancelled.
+  static constexpr std::uint64_t events_of_delivery = 5;
   [[nodiscard]] std::uint64_t caller() const noexcept;
 
   // lookup
@@ -296,7 +309,8 @@ class ASX_API kernel {
   void end(task_record& t, task_trigger on, task_outcome result, std::uint32_t flags = 0) noexcept;
   void force_complete(task_record& t) noexcept;
   void release_if_done(task_record& t) noexcept;
-  void drop_deadline(task_record& t, event_kind why) noexcept;
+  /// The number of its event; 0 when it was in the index no more.
+  std::uint64_t drop_deadline(task_record& t, event_kind why) noexcept;
   void cancel_timers(intrusive_list<timer_record, detail::timer_owner_tag>& timers) noexcept;
 
   // cancellation
@@ -304,6 +318,10 @@ class ASX_API kernel {
   void deliver(task_record& t, const cancel_reason& reason, std::uint32_t flags, std::uint64_t cause) noexcept;
   void strengthen_task(task_record& t, const cancel_reason& reason, std::uint32_t flags, std::uint64_t cause) noexcept;
   [[nodiscard]] bool raise(task_record& t, cancel_kind kind) noexcept;
+  [[nodiscard]] std::uint64_t entries_for(const task_record& t) const noexcept;
+  [[nodiscard]] bool has_entries(std::uint64_t wanted) const noexcept {  // Who is cancelled already needs none.
+    return wanted == 0 || cancel_entries_ + wanted <= contract_.max_cancel_queue;
+  }
   void acknowledge(task_record& t, bool is_forced) noexcept;
   [[nodiscard]] status checkpoint(task_record& t) noexcept;
   void retry_cancels() noexcept;
@@ -352,6 +370,7 @@ class ASX_API kernel {
   region_record* in_finalizer_ = nullptr;  // Whose finalizer runs.
   bool has_finalizer_panicked_ = false;
   bool is_settling_ = false;
+  bool is_ending_ = false;  // A call from outside ends something, and runs what that set off.
   bool is_shutting_down_ = false;
   bool ignores_timers_ = false;  // Everything was told to shut down: nobody waits for a timer.
 

@@ -24,9 +24,12 @@ status kernel::request_cancel(task_handle task, const cancel_request& why, bool*
   if (t == nullptr) return refuse(event_kind::refused_cancel, 0, {status::stale_handle});
   if (t->state == task_state::completed) return status::ok;
   const bool is_first = t->epoch == 0;
-  if (is_first && cancel_entries_ >= contract_.max_cancel_queue) {
+  if (!has_entries(entries_for(*t))) {
     return refuse(event_kind::refused_cancel, t->task().value,
                   {status::resource_exhausted, limit_code::cancel_queue, contract_.max_cancel_queue});
+  }
+  if (rejects() && !has_trace(events_of_cancel(*t))) {
+    return refuse(event_kind::refused_cancel, t->task().value, no_trace());
   }
   if (!is_first) ghosts_.cancelled_again(t->task());
   const std::uint64_t asked =
@@ -36,6 +39,15 @@ status kernel::request_cancel(task_handle task, const cancel_request& why, bool*
   if (newly != nullptr) *newly = is_first;
   settle();
   return status::ok;
+}
+
+// What the cancel of a task takes: an entry for itself, and for everybody in the regions that close with it.
+std::uint64_t kernel::entries_for(const task_record& t) const noexcept {
+  std::uint64_t count = t.epoch == 0 ? 1 : 0;
+  for (const region_record* r = t.owned_regions.front(); r != nullptr; r = t.owned_regions.after(*r)) {
+    count += uncancelled_below(*r);
+  }
+  return count;
 }
 
 // The blocks of a cancelled task close with it (R1b).
@@ -117,22 +129,21 @@ void kernel::strengthen_task(task_record& t, const cancel_reason& reason, std::u
 // A cancel of the kernel's own. False: the cancel queue is full; it is tried again in phase 0.
 bool kernel::raise(task_record& t, cancel_kind kind) noexcept {
   std::uint64_t cause = 0;
-  const bool has_room = cancel_entries_ < contract_.max_cancel_queue;
-  if (!has_room) {
+  if (!has_entries(entries_for(t))) {
     auto& retry = static_cast<list_hook<detail::retry_tag>&>(t);
     if (!retry.linked()) {
       retries_.push_back(t);
       t.deferred_kind = kind;  // The first one is what is tried again.
-      note(event_kind::cancel_deferred, t.task().value, t.region->id.value, static_cast<std::uint64_t>(kind),
-           contract_.max_cancel_queue);
+      t.deferred_by = note(event_kind::cancel_deferred, t.task().value, t.region->id.value,
+                           static_cast<std::uint64_t>(kind), contract_.max_cancel_queue);
     }
     if (kind == cancel_kind::deadline) drop_deadline(t, event_kind::deadline_passed);
     return false;
   }
   if (kind == cancel_kind::deadline) {
     ++missed_deadlines_;
-    index_.leave(t);
-    cause = note(event_kind::deadline_passed, t.task().value, t.region->id.value, t.left.deadline.ns);
+    cause = drop_deadline(t, event_kind::deadline_passed);
+    if (cause == 0) cause = t.deferred_by;  // It passed before, and the cancel had to wait.
   } else {
     cause = note(event_kind::budget_spent, t.task().value, t.region->id.value, static_cast<std::uint64_t>(kind),
                  kind == cancel_kind::poll_quota ? t.granted.poll_quota : t.granted.cost_quota);
@@ -148,7 +159,7 @@ bool kernel::raise(task_record& t, cancel_kind kind) noexcept {
 }
 
 void kernel::retry_cancels() noexcept {
-  while (!retries_.empty() && cancel_entries_ < contract_.max_cancel_queue) {
+  while (!retries_.empty() && has_entries(entries_for(*retries_.front()))) {
     task_record& t = *retries_.front();
     static_cast<list_hook<detail::retry_tag>&>(t).unlink();
     static_cast<void>(raise(t, t.deferred_kind));

@@ -27,13 +27,16 @@ status kernel::create_region(region_handle parent, const region_spec& spec, regi
   if (p == nullptr) return refuse(kind, 0, {status::stale_handle});
   if (const refusal shut = gate(*p); shut.code != status::ok) return refuse(kind, p->id.value, shut);
   task_record* const owner = find(spec.owner);
-  if (!spec.owner.is_null() && owner == nullptr) return refuse(kind, p->id.value, {status::stale_handle});
+  if (!spec.owner.is_null() && (owner == nullptr || owner->state == task_state::completed || owner->is_ending)) {
+    return refuse(kind, p->id.value, {status::stale_handle});  // Nobody would let go of the region any more.
+  }
   constexpr status full = status::resource_exhausted;
   if (regions_.live() >= contract_.max_regions) {
     return refuse(kind, p->id.value, {full, limit_code::regions, contract_.max_regions});
   }
   if (!has_bytes(nominal_bytes::region))
     return refuse(kind, p->id.value, {full, limit_code::memory, contract_.max_bytes});
+  if (!has_trace(3)) return refuse(kind, p->id.value, no_trace());
   const slab_entry<region_record> made = regions_.allocate();
   if (!made) return refuse(kind, p->id.value, {full, limit_code::memory, 0});
 
@@ -84,6 +87,7 @@ status kernel::add_finalizer(region_handle region, finalizer_function run, void*
   }
   if (!has_bytes(nominal_bytes::finalizer))
     return refuse(kind, r->id.value, {full, limit_code::memory, contract_.max_bytes});
+  if (!has_trace(1)) return refuse(kind, r->id.value, no_trace());
   const slab_entry<finalizer_node> made = finalizers_.allocate(run, context, r->next_finalizer + 1);
   if (!made) return refuse(kind, r->id.value, {full, limit_code::memory, 0});
   ++r->next_finalizer;
@@ -96,9 +100,10 @@ status kernel::add_finalizer(region_handle region, finalizer_function run, void*
 }
 
 status kernel::adopt(region_handle region, owned& thing) noexcept {
+  constexpr auto kind = event_kind::refused_other;
   region_record* const r = find(region);
-  if (r == nullptr) return status::stale_handle;
-  if (const refusal shut = gate(*r); shut.code != status::ok) return shut.code;
+  if (r == nullptr) return refuse(kind, 0, {status::stale_handle});
+  if (const refusal shut = gate(*r); shut.code != status::ok) return refuse(kind, r->id.value, shut);
   r->things.push_back(thing);
   return status::ok;
 }
@@ -194,10 +199,11 @@ status kernel::close_with(region_handle region, const cancel_request& why, bool 
   if (r == nullptr) return refuse(kind, 0, {status::stale_handle});
   if (r == root_) return refuse_move(*r, region_state::closing);  // Only by shutdown (U-40).
   if (r->state != region_state::open) return refuse_move(*r, region_state::closing);
-  if (cancel_entries_ + uncancelled_below(*r) > contract_.max_cancel_queue) {
+  if (!has_entries(uncancelled_below(*r))) {
     return refuse(kind, r->id.value,
                   {status::resource_exhausted, limit_code::cancel_queue, contract_.max_cancel_queue});
   }
+  if (rejects() && !has_trace(events_below(*r))) return refuse(kind, r->id.value, no_trace());
   const std::uint64_t asked = note_input(event_kind::input_close, r->id.value, 0, static_cast<std::uint64_t>(why.kind));
   propagate(*r, reason_from(why, *r), region_trigger::begin_close, is_driven, asked);
   settle();
@@ -213,21 +219,23 @@ status kernel::begin_close(region_handle region, const cancel_request& why) noex
 
 status kernel::begin_drain(region_handle region) noexcept {
   region_record* const r = find(region);
-  if (r == nullptr) return status::stale_handle;
+  if (r == nullptr) return refuse(event_kind::refused_close, 0, {status::stale_handle});
   if (r->state != region_state::closing) return refuse_move(*r, region_state::draining);
+  if (!has_trace(1)) return refuse(event_kind::refused_close, r->id.value, no_trace());
   move(*r, region_trigger::begin_drain, pack(r->live_tasks, r->live_regions));
   return status::ok;
 }
 
 status kernel::begin_finalize(region_handle region) noexcept {
   region_record* const r = find(region);
-  if (r == nullptr) return status::stale_handle;
+  if (r == nullptr) return refuse(event_kind::refused_close, 0, {status::stale_handle});
   if (r->state != region_state::closing && r->state != region_state::draining) {
     return refuse_move(*r, region_state::finalizing);
   }
   if (r->live_tasks != 0 || r->live_regions != 0) {
     return refuse(event_kind::refused_close, r->id.value, {status::incomplete_children});
   }
+  if (rejects() && !has_trace(events_above(*r))) return refuse(event_kind::refused_close, r->id.value, no_trace());
   move(*r, r->state == region_state::closing ? region_trigger::begin_finalize : region_trigger::children_complete,
        r->finalizer_depth);
   look_at(*r);
@@ -237,12 +245,15 @@ status kernel::begin_finalize(region_handle region) noexcept {
 
 status kernel::finish_close(region_handle region) noexcept {
   region_record* const r = find(region);
-  if (r == nullptr) return status::stale_handle;
+  if (r == nullptr) return refuse(event_kind::refused_close, 0, {status::stale_handle});
   if (r->state != region_state::finalizing) return refuse_move(*r, region_state::closed);
   if (r->live_tasks != 0 || !r->finalizers.empty()) {
     return refuse(event_kind::refused_close, r->id.value, {status::incomplete_children});
   }
+  if (rejects() && !has_trace(events_above(*r))) return refuse(event_kind::refused_close, r->id.value, no_trace());
+  const bool before = std::exchange(is_ending_, true);
   const status s = try_close(*r);
+  is_ending_ = before;
   settle();
   return s;
 }
@@ -365,6 +376,7 @@ status kernel::try_close(region_record& r) noexcept {
     --parent->live_regions;
     fold(*parent, out, r.child_seq);
     look_at(*parent);
+    r.parent = nullptr;
   }
   serve(r.closers, wake_code::closed, event_kind::close_waiter_woken, r.id.value);
   if (r.closed != nullptr) r.closed(r.context, handle_of(r));

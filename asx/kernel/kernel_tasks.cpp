@@ -48,6 +48,7 @@ kernel::refusal kernel::admit_task(const region_record& r) noexcept {
   if (tasks_.live() >= contract_.max_tasks) return {full, limit_code::tasks, contract_.max_tasks};
   if (live_tasks_ >= contract_.max_ready_queue) return {full, limit_code::ready_queue, contract_.max_ready_queue};
   if (!has_bytes(nominal_bytes::task)) return {full, limit_code::memory, contract_.max_bytes};
+  if (!has_trace(events_of_spawn)) return no_trace();
   if (sched_.admit(tasks_.live() + 1) != status::ok || !index_.admit(tasks_.live() + 1)) {
     return {full, limit_code::memory, 0};
   }
@@ -90,6 +91,7 @@ task_handle kernel::commit(task_slot& slot, const task_spec& spec) noexcept {
   t.name = detail::short_name(spec.name);
   t.site = spec.site;
   t.holds = spec.is_held ? 1 : 0;
+  t.region_number = r.id;
   t.child_seq = ++r.next_child;
   t.spawned_at = now_;
   t.home = worker_;
@@ -364,10 +366,10 @@ void kernel::unwind(task_record& t) noexcept {
   t.is_ending = false;
 }
 
-void kernel::drop_deadline(task_record& t, event_kind why) noexcept {
-  if (t.index_place == detail::deadline_index::nowhere) return;
+std::uint64_t kernel::drop_deadline(task_record& t, event_kind why) noexcept {
+  if (t.index_place == detail::deadline_index::nowhere) return 0;
   index_.leave(t);
-  note(why, t.task().value, t.region->id.value, t.left.deadline.ns);
+  return note(why, t.task().value, t.region->id.value, t.left.deadline.ns);
 }
 
 void kernel::end(task_record& t, task_trigger on, task_outcome result, std::uint32_t flags) noexcept {
@@ -413,8 +415,8 @@ void kernel::end(task_record& t, task_trigger on, task_outcome result, std::uint
   const std::uint64_t before = std::exchange(cause_, ended);
   serve(t.joiners, wake_code::joined, event_kind::task_joined, t.task().value);
   cause_ = before;
-  if (t.drop != nullptr) t.drop(t.context);
   look_at(r);
+  if (t.drop != nullptr) t.drop(t.context);  // It may call back, and the region may be gone afterwards.
   --t.holds;
   release_if_done(t);
 }
@@ -460,16 +462,25 @@ status kernel::release_task(task_handle task) noexcept {
 }
 
 status kernel::complete(task_handle task, const task_outcome& result) noexcept {
+  constexpr auto kind = event_kind::refused_other;
   task_record* const t = find(task);
-  if (t == nullptr) return status::stale_handle;
+  if (t == nullptr) return refuse(kind, 0, {status::stale_handle});
   const bool is_forged = result.is_cancelled() && t->epoch == 0;
   const bool is_early_ok = t->state == task_state::created && !result.is_err() && !result.is_panicked();
   if (is_forged || is_early_ok || t->is_ending || task_lifecycle.find(t->state, task_trigger::complete) == nullptr) {
-    return ghosts_.refused_end(*t);
+    static_cast<void>(ghosts_.refused_end(*t));
+    return refuse(kind, t->task().value, {status::invalid_transition});
   }
-  if (t == current_) return status::reentrant;
+  if (t == current_) return refuse(kind, t->task().value, {status::reentrant});
+  if (rejects()) {
+    std::uint64_t events = 8 + t->cleanup_depth + t->registrations + events_of_cancel(*t) + events_above(*t->region);
+    for (const waiter* w = t->joiners.front(); w != nullptr; w = t->joiners.after(*w)) events += 2;
+    if (!has_trace(events)) return refuse(kind, t->task().value, no_trace());
+  }
   const bool joins = t->state == task_state::cancelling && !result.is_panicked();
+  const bool before = std::exchange(is_ending_, true);
   end(*t, task_trigger::complete, joins ? task_outcome::cancelled(t->reason.get()) : result);
+  is_ending_ = before;
   settle();
   return status::ok;
 }

@@ -23,6 +23,7 @@ status kernel::reserve(region_handle region, obligation_handle& out, std::source
   }
   if (!has_bytes(nominal_bytes::obligation))
     return refuse(kind, r->id.value, {full, limit_code::memory, contract_.max_bytes});
+  if (!has_trace(1)) return refuse(kind, r->id.value, no_trace());
   const slab_entry<obligation_record> made = obligations_.reserve();
   if (!made) return refuse(kind, r->id.value, {full, limit_code::memory, 0});
   obligation_record& o = *made.record;
@@ -61,6 +62,9 @@ status kernel::settle_obligation(obligation_handle h, obligation_state to) noexc
     return refuse(event_kind::refused_obligation, o->region_number.value, {s});
   }
   region_record& r = *o->region;
+  if (rejects() && !has_trace(1 + (r.is_close_held ? events_above(r) : 0))) {
+    return refuse(event_kind::refused_obligation, r.id.value, no_trace());
+  }
   resolve(*o, to,
           to == obligation_state::committed ? event_kind::obligation_committed : event_kind::obligation_aborted);
   if (r.is_close_held) look_at(r);  // a held close is tried again.
@@ -99,6 +103,7 @@ status kernel::add_timer(task_record* t, region_record& r, instant deadline, sla
     return refuse(kind, r.id.value, {full, limit_code::timers, contract_.max_timers});
   if (!has_bytes(nominal_bytes::timer))
     return refuse(kind, r.id.value, {full, limit_code::memory, contract_.max_bytes});
+  if (!has_trace(2)) return refuse(kind, r.id.value, no_trace());
   const slab_entry<timer_record> made = timers_.allocate();
   if (!made) return refuse(kind, r.id.value, {full, limit_code::memory, 0});
   timer_record& timer = *made.record;
@@ -214,6 +219,7 @@ status cx::mask_enter() noexcept {
     return k.refuse(event_kind::refused_mask, task_->region->id.value,
                     {status::resource_exhausted, limit_code::mask_depth, k.contract_.max_mask_depth});
   }
+  if (!k.has_trace(2)) return k.refuse(event_kind::refused_mask, task_->region->id.value, k.no_trace());
   ++task_->mask_depth;
   k.note(event_kind::mask_entered, task().value, task_->region->id.value, task_->mask_depth);
   return status::ok;
@@ -238,7 +244,8 @@ status cx::push_cleanup(cleanup_function undo, void* context, cleanup_ref* out) 
   }
   if (!k.has_bytes(nominal_bytes::cleanup))
     return k.refuse(kind, region, {full, limit_code::memory, k.contract_.max_bytes});
-  const slab_entry<detail::cleanup_node> made = k.cleanups_.allocate(undo, context);
+  if (!k.has_trace(1)) return k.refuse(kind, region, k.no_trace());
+  const slab_entry<detail::cleanup_node> made = k.cleanups_.allocate(undo, context, *task_);
   if (!made) return k.refuse(kind, region, {full, limit_code::memory, 0});
   made.record->key = made.key;
   task_->cleanups.push_front(*made.record);
@@ -252,7 +259,7 @@ status cx::push_cleanup(cleanup_function undo, void* context, cleanup_ref* out) 
 status cx::pop_cleanup(cleanup_ref ref) noexcept {
   asx::kernel& k = kernel();
   detail::cleanup_node* const node = k.cleanups_.find(ref.key);
-  if (node == nullptr) return status::stale_handle;
+  if (node == nullptr || node->task != task_) return status::stale_handle;
   static_cast<list_hook<detail::cleanup_tag>&>(*node).unlink();
   k.cleanups_.release(ref.key);
   --task_->cleanup_depth;

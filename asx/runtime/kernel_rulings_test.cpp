@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "asx/kernel/testing/world.hpp"
-#include "asx/runtime/testing/stage.hpp"
+#include "asx/runtime/testing/world_stage.hpp"
 
 namespace {
 

@@ -83,9 +83,16 @@ void runtime::jump_to(instant moment) noexcept {
 }
 
 step_report runtime::step() noexcept {
+  if (kernel_.is_inside()) return step(0);  // Not even an order is drawn.
   return step(order_.next(context_, now()));
 }
 step_report runtime::step(std::uint32_t worker) noexcept {
+  if (kernel_.is_inside()) {
+    step_report refused;
+    refused.is_idle = true;
+    refused.refused = status::reentrant;
+    return refused;
+  }
   return worker_step(context_, worker, kernel_, now());
 }
 

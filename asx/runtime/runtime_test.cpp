@@ -200,6 +200,64 @@ TEST(runtime, refuses_to_be_run_from_inside_a_poll) {  // R-212
   EXPECT_EQ(inner, status::reentrant);
 }
 
+TEST(runtime, refuses_to_be_stepped_from_any_code_that_it_calls) {
+  struct caller {
+    runtime* rt;
+    int asked = 0;
+    void ask() {
+      ++asked;
+      const std::uint64_t hash = rt->kernel().state_hash();
+      EXPECT_EQ(rt->step().refused, status::reentrant);
+      EXPECT_EQ(rt->run_until_idle().ended, status::reentrant);
+      EXPECT_EQ(rt->run_until_quiescent().ended, status::reentrant);
+      EXPECT_FALSE(rt->shutdown().is_quiescent());
+      EXPECT_EQ(rt->kernel().state_hash(), hash);
+    }
+  };
+  static constexpr auto undo = [](void* self) {
+    static_cast<caller*>(self)->ask();
+    return status::ok;
+  };
+  runtime rt;
+  caller me{&rt};
+  body bystander{[](cx& c) {
+    c.yield();
+    return c.checkpoint() == status::ok ? poll_result::pending : poll_result::ready;
+  }};
+  must_spawn(rt, rt.root(), bystander, {}, false);
+  body b{[&](cx& c) {
+    me.ask();  // A poll,
+    EXPECT_EQ(c.push_cleanup(undo, &me), status::ok);
+    c.yield();
+    return poll_result::pending;
+  }};
+  task_spec spec{.poll = &body::poll, .context = &b};
+  spec.drop = [](void*) noexcept {};
+  task_handle t;
+  ASSERT_EQ(rt.kernel().spawn(rt.root(), spec, t), status::ok);
+  rt.step();
+  rt.step();
+  EXPECT_EQ(me.asked, 1);
+  EXPECT_EQ(rt.kernel().complete(t, task_outcome::ok()), status::ok);  // a cleanup action that the host set off,
+  EXPECT_EQ(me.asked, 2);
+
+  const region_handle region = must_create(rt, rt.root());
+  region_spec child;
+  child.context = &me;
+  child.closed = [](void* self, region_handle) noexcept { static_cast<caller*>(self)->ask(); };
+  region_handle inner;
+  ASSERT_EQ(rt.kernel().create_region(region, child, inner), status::ok);
+  ASSERT_EQ(
+      rt.kernel().add_finalizer(inner, [](void* self, region_handle, kernel&) { return undo(self); }, &me), status::ok);
+  ASSERT_EQ(rt.kernel().begin_close(inner), status::ok);
+  ASSERT_EQ(rt.kernel().begin_finalize(inner), status::ok);  // a finalizer,
+  EXPECT_EQ(me.asked, 3);
+  ASSERT_EQ(rt.kernel().finish_close(inner), status::ok);  // and the word that a region has closed.
+  EXPECT_EQ(me.asked, 4);
+  EXPECT_TRUE(rt.shutdown().is_quiescent());
+  EXPECT_EQ(rt.kernel().release_region(region), status::ok);
+}
+
 TEST(runtime, gives_and_frees_arena_memory_with_the_region) {
   runtime rt;
   const region_handle region = must_create(rt, rt.root());

@@ -213,7 +213,11 @@ inline void run_random_world(toy_world& world, std::uint64_t seed, worker_order:
       case 1:
       case 2: w.sleep(self, w.now + duration{random->next_below(5'000'000)}); break;
       case 3:
-      case 4: w.cancel(anybody(w), static_cast<std::uint8_t>(random->next_below(4) * 50 + 50)); break;
+      case 4: {
+        const auto priority = static_cast<std::uint8_t>(random->next_below(4) * 50 + 50);
+        w.cancel(anybody(w), priority);
+        break;
+      }
       case 5:
       case 6:
       case 7: w.wake(anybody(w), wake_code::other); break;
@@ -230,8 +234,8 @@ inline void run_random_world(toy_world& world, std::uint64_t seed, worker_order:
     if (world.tasks.size() < 3 || (random->next_below(16) == 0 && world.tasks.size() < 3'000)) {
       const instant due =
           random->next_below(3) == 0 ? world.now + duration{random->next_below(20'000'000)} : instant::none();
-      world.spawn(behave, static_cast<std::uint8_t>(random->next_below(3) * 64), due,
-                  static_cast<std::uint32_t>(random->next_below(world.sched.workers())));
+      const auto worker = static_cast<std::uint32_t>(random->next_below(world.sched.workers()));
+      world.spawn(behave, static_cast<std::uint8_t>(random->next_below(3) * 64), due, worker);
     }
     const step_report report = world.step(order.next(world.context, world.now));
     if (report.is_idle || random->next_below(10) == 0) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "asx/journal/describe.hpp"
+#include "asx/model/cancel_kind.hpp"
 
 namespace asx::detail {
 
@@ -30,6 +31,7 @@ void schedule_model::forget_the_past() {
   due_timers_.clear();
   deadlines_.clear();
   due_deadlines_.clear();
+  passed_.clear();
   last_fired_.reset();
   foreign_holds_ = 0;
 }
@@ -102,6 +104,11 @@ void schedule_model::take(const event& e) {
     case deadline_indexed:
     case deadline_passed:
     case deadline_dropped: return on_deadline(e);
+    case cancel_requested:
+    case task_failed_at_spawn:
+    case task_completed: passed_.erase(e.subject); return;
+    case region_closing: return on_root_told(e, low_half(e.b));
+    case region_reason_strengthened: return on_root_told(e, low_half(e.a));
     case foreign_hold_taken:
     case foreign_hold_released: foreign_holds_ = e.a; return;
     default: return;
@@ -292,18 +299,17 @@ void schedule_model::on_inserted(const event& e) {
             say("expected insertion number ", w.next_insertion, " of worker ", made.worker, ", found ", e.b));
   }
   w.next_insertion = e.b + 1;
-  const auto until = deadlines_.find(e.subject);
+  const std::optional<std::uint64_t> until = deadline_of(e.subject);
   if (made.lane == lane_code::timed) {
-    made.deadline_known = until != deadlines_.end();
-    if (made.deadline_known) made.deadline = until->second;
-    if (whole_ && !made.deadline_known) {
+    made.deadline_known = until.has_value();
+    if (until) made.deadline = *until;
+    if (whole_ && !until) {
       violate(e.seq, "R-105",
               say("expected the ready lane: task ", e.subject, " has no deadline in the index; found the timed lane"));
     }
-  } else if (made.lane == lane_code::ready && until != deadlines_.end()) {
-    violate(
-        e.seq, "R-105",
-        say("expected the timed lane: task ", e.subject, " has until ", until->second, " ns; found the ready lane"));
+  } else if (made.lane == lane_code::ready && until) {
+    violate(e.seq, "R-105",
+            say("expected the timed lane: task ", e.subject, " has until ", *until, " ns; found the ready lane"));
   }
   made.before = w.counts;
   if (made.lane == lane_code::ready) ++ready_entries_;
@@ -439,8 +445,21 @@ void schedule_model::on_deadline(const event& e) {
   } else if (e.kind == deadline_passed && e.a > e.time_ns) {
     violate(e.seq, "R-54", say("expected it to pass at ", e.a, " ns, found it passed at ", e.time_ns, " ns"));
   }
+  if (e.kind == deadline_passed) passed_.insert_or_assign(e.subject, at->second);
   due_deadlines_.erase({at->second, e.subject});
   deadlines_.erase(at);
+}
+
+// A deadline that passed still decides the lane until the cancel that it asks for finds room.
+std::optional<std::uint64_t> schedule_model::deadline_of(std::uint64_t task) const {
+  if (const auto at = deadlines_.find(task); at != deadlines_.end()) return at->second;
+  if (const auto at = passed_.find(task); at != passed_.end()) return at->second;
+  return std::nullopt;
+}
+
+// once the root is told to shut down, nobody waits for a cleanup that sleeps.
+void schedule_model::on_root_told(const event& e, std::uint32_t kind) {
+  if (e.object == 0 && kind == static_cast<std::uint32_t>(cancel_kind::shutdown)) ignores_time_ = true;
 }
 
 }  // namespace asx::detail

@@ -78,6 +78,8 @@ class schedule_model {
   void add_timer(std::uint64_t id, live_timer made);
   bool drop_timer(std::uint64_t id);
   void on_deadline(const event& e);
+  void on_root_told(const event& e, std::uint32_t kind);
+  [[nodiscard]] std::optional<std::uint64_t> deadline_of(std::uint64_t task) const;
 
   schedule_worker& worker(const event& e, std::uint16_t number);
   void remove(const queued_task& entry);
@@ -108,9 +110,11 @@ class schedule_model {
   by_time due_timers_;  // Those that may not be overdue; one that was reported is taken out.
   std::map<std::uint64_t, std::uint64_t> deadlines_;
   by_time due_deadlines_;
-  std::uint64_t promoted_until_ = 0;                                   // The last boundary of timers_coalesced.
+  std::map<std::uint64_t, std::uint64_t> passed_;  // Deadlines that passed; their tasks are not cancelled yet.
+  std::uint64_t promoted_until_ = 0;               // The last boundary of timers_coalesced.
   std::optional<std::pair<std::uint64_t, std::uint64_t>> last_fired_;  // In this phase 0: (deadline, insertion).
   std::uint64_t foreign_holds_ = 0;
+  bool ignores_time_ = false;  // Everything was told to shut down: stall polls wait for no timer.
 };
 
 inline void append_part(std::string& out, std::string_view part) {

@@ -54,6 +54,7 @@ class causes {
 
   [[nodiscard]] std::uint32_t live() const noexcept { return core_.live(); }
   [[nodiscard]] bool reserve(std::uint32_t count) noexcept { return core_.reserve(count); }
+  [[nodiscard]] bool ready() const noexcept { return core_.ready(); }
 
  private:
   struct slot {

@@ -46,9 +46,10 @@ class short_name {
 };
 
 struct cleanup_node : list_hook<struct cleanup_tag> {
-  cleanup_node(cleanup_function f, void* c) noexcept : undo(f), context(c) {}
+  cleanup_node(cleanup_function f, void* c, const task_record& t) noexcept : undo(f), context(c), task(&t) {}
   cleanup_function undo;
   void* context;
+  const task_record* task;
   slab_key key{};
 };
 
@@ -77,7 +78,7 @@ struct task_record : place,
   // What every dispatch touches.
   poll_function poll = nullptr;
   void* context = nullptr;
-  region_record* region = nullptr;
+  region_record* region = nullptr;  // While it lives: a held record may outlive its region's.
   std::uint64_t queued_by = 0;
   budget left;  // The ordinary budget.
   task_state state = task_state::created;
@@ -104,7 +105,8 @@ struct task_record : place,
   std::uint64_t unobserved = 0;  // Polls in cancel_requested.
   std::uint64_t cleanup_used = 0;
   std::uint32_t mask_depth = 0;
-  cancel_kind deferred_kind = cancel_kind::user;  // While it is in the retry list.
+  cancel_kind deferred_kind = cancel_kind::user;  // While it is in the retry list,
+  std::uint64_t deferred_by = 0;                  // and the event that put it there.
 
   // What belongs to it.
   intrusive_list<cleanup_node, cleanup_tag> cleanups;
@@ -118,6 +120,7 @@ struct task_record : place,
   void (*drop)(void* context) noexcept = nullptr;
   task_outcome result;
   cause_ref panic_text{};
+  region_id region_number{};
   std::uint64_t child_seq = 0;
   std::uint64_t polls = 0;
   std::uint32_t holds = 0;  // Join handles, and whoever is just ending it.
@@ -125,7 +128,6 @@ struct task_record : place,
   instant spawned_at;
   std::uint64_t asked_by = 0;  // The event that asked it to cancel, in force now.
   slab_key key{};
-  region_id region_number{};  // Readable when the region's record is gone.
   short_name name;
   std::source_location site;
   std::uint8_t waits_for = 0;  // wait_code, for reports; meaningful while parked.
@@ -142,8 +144,8 @@ struct outcome_fold {
 struct region_record : list_hook<struct sibling_tag>, list_hook<owner_tag>, list_hook<struct pending_tag> {
   region_id id{};
   asx::kernel* owner_kernel = nullptr;
-  region_record* parent = nullptr;
-  region_id parent_number{};     // Readable when the parent's record is gone.
+  region_record* parent = nullptr;  // Until it is closed: a held record may outlive its parent's.
+  region_id parent_number{};
   task_record* owner = nullptr;  // The task whose block this is; null for most.
   region_state state = region_state::open;
   bool is_driven = false;
@@ -223,6 +225,7 @@ class obligation_table {
   }
   [[nodiscard]] std::uint32_t live() const noexcept { return core_.live(); }
   [[nodiscard]] bool reserve_all() noexcept { return core_.reserve(core_.limit()); }
+  [[nodiscard]] bool ready() const noexcept { return core_.ready(); }
 
  private:
   [[nodiscard]] obligation_record* at(std::uint32_t i) const noexcept {
