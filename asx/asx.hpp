@@ -51,11 +51,13 @@
 // kernel: regions, tasks, obligations, cancellation
 #include "asx/kernel/contract.hpp"  // every limit, and three profiles
 #include "asx/kernel/cx.hpp"        // what a task can do while it is polled
+#include "asx/kernel/ghost.hpp"     // monitors that record and never change a result
 #include "asx/kernel/kernel.hpp"    // the only code that moves a state
 #include "asx/kernel/owned.hpp"     // how other things hang on regions
 #include "asx/kernel/report.hpp"    // who is alive, and why
 
 // runtime: ports and drives
 #include "asx/runtime/port_clock.hpp"   // virtual and steady time
+#include "asx/runtime/port_park.hpp"    // how a drive waits
 #include "asx/runtime/runtime.hpp"      // a whole runtime as one object
 #include "asx/runtime/worker_step.hpp"  // what is due, then one dispatch

@@ -1,11 +1,11 @@
 // asx/kernel/contract.hpp - every limit of a runtime, in one place, agreed on before it starts.
 //
-// 1  A limit that is met is a refusal that changed nothing: resource_exhausted, journalled with the limit and its
-// value. 2  Counts bind. Bytes are counted at the nominal costs below, not as measured, so that a refusal happens at
-// the same
-//    call on every compiler and architecture.
-// 3  Pools grow in chunks up to their limits; with `reserve_all` everything is taken at the start and nothing is asked
-//    for afterwards, so that a runtime can live in memory that the caller hands it.
+// 1  A limit that is met is a refusal that changed nothing: resource_exhausted, journalled with limit and value.
+// 2  Counts bind. Bytes are counted at the nominal costs below, not as measured, so that a refusal happens at the
+//    same call on every compiler and architecture.
+// 3  Pools grow in chunks up to their limits; with `reserve_all` they are taken whole at the start and ask for nothing
+//    afterwards, so that a runtime can live in memory that the caller hands it. Arenas ask when they are used: memory
+//    that cannot be given back, such as a bump_memory, is worn down by regions that come and go with arenas.
 //
 // Profiles (R-120, U-04 to U-09):  tiny for embedded use and static memory, core by default, server for a million.
 //
@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "asx/base/time.hpp"
 #include "asx/journal/journal.hpp"
@@ -103,6 +104,11 @@ struct kernel_options {
   /// Polls in cancel_requested before the kernel acknowledges for the task; the largest number stands for the reason's
   /// cleanup quota, 0 for never.
   std::uint32_t max_unobserved_cancel_polls = UINT32_MAX;
+  /// Called with a text that is not terminated when there is no task to blame: a panic outside of every task, a
+  /// runtime that is destroyed and does not come to rest. Null: print to standard error and abort. A hook that
+  /// returns lets the program go on, at its own risk.
+  void (*fatal)(void* context, std::string_view text) noexcept = nullptr;
+  void* fatal_context = nullptr;
   ghost_mode ghosts = ghost_mode::automatic;
 };
 

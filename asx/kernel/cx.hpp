@@ -14,7 +14,8 @@
 // R-138  panic marks the task and returns: it ends panicked when the poll does, whatever the poll says.
 //
 // Cancel points: checkpoint. Nothing else here waits or acknowledges.
-// Threads: the thread that polls, during the poll. A waker may be kept; it belongs to the runtime's thread.
+// Threads: the thread that polls, during the poll. A waker may be kept while the runtime lives; it belongs to the
+//          runtime's thread.
 // Lifetime: a cx is valid during the poll that it was handed to, or for a coroutine while its task lives.
 #pragma once
 

@@ -103,7 +103,7 @@ TEST(ghosts, count_an_illegal_move_of_a_task_once) {  // R-17, R-26, FB-007, FB-
       "FB-009  illegal_transition  task 1 completed from outside while created, by the host, worker 0, after event "
       "3\n"
       "FB-007  illegal_transition  task 1 completed from outside while completed, by the host, worker 0, after event "
-      "6\n");
+      "7\n");
   EXPECT_EQ(b.k.release_task(t), status::ok);
 }
 

@@ -45,8 +45,9 @@ namespace asx {
 struct task_spec {
   poll_function poll = nullptr;
   void* context = nullptr;
-  void (*drop)(void* context) noexcept = nullptr;  // Called once, after the task has ended.
-  budget limits{.priority = 128};                  // Met with the region's.
+  void (*drop)(void* context) noexcept = nullptr;  // Called once, after the task has ended; not when spawn is refused.
+  budget limits{};                                 // Met with the region's.
+  std::uint8_t priority = 128;                     // As its part of `limits`; the higher of the two counts.
   std::string_view name{};                         // Its first 23 bytes are kept.
   std::source_location site = std::source_location::current();
   bool is_held = false;  // The handle owns the result: the record stays until release_task.
@@ -60,7 +61,7 @@ struct region_spec {
   bool is_held = false;
   void* context = nullptr;
   void (*closed)(void* context, region_handle region) noexcept = nullptr;  // Called once; its result can be read then.
-  task_handle owner{};  // A task whose cancel closes this region (R1b), and which is not completed before it.
+  task_handle owner{};  // A task of the parent region; its cancel or end closes this one, and it ends after it.
 };
 
 /// Room for one task, taken; commit cannot fail.
@@ -185,9 +186,11 @@ class ASX_API kernel {
   [[nodiscard]] status begin_shutdown(const cancel_request& why = {cancel_kind::shutdown, {}}) noexcept;
   [[nodiscard]] bool is_shutting_down() const noexcept { return is_shutting_down_; }
   [[nodiscard]] quiescence_result check_quiescence() const noexcept;
-  /// Marks the task that is polled, or the finalizer that runs, and returns; outside of both it is fatal: it prints and
-  /// aborts. Works in C, in destructors and without exceptions.
+  /// Marks the task that is polled, or the finalizer that runs, and returns; outside of both it is fatal. Works
+  /// in C, in destructors and without exceptions.
   void panic(std::string_view text, std::source_location site = std::source_location::current()) noexcept;
+  /// The fatal hook of kernel_options, or the end of the process.
+  void fatal(std::string_view text) const noexcept;
   /// Somebody outside may still wake somebody: stall polls wait.
   void take_foreign_hold() noexcept;
   void release_foreign_hold() noexcept;
@@ -205,6 +208,9 @@ class ASX_API kernel {
   /// The monitors: what they saw, and what user code declares to them.
   [[nodiscard]] asx::ghosts& ghosts() noexcept { return ghosts_; }
   [[nodiscard]] const detail::causes& reasons() const noexcept { return causes_; }
+
+  [[nodiscard]] std::uint64_t foreign_holds() const noexcept { return foreign_holds_; }
+  [[nodiscard]] std::uint64_t live_timers() const noexcept { return timers_.live(); }
 
   // ---- what a step asks (asx/runtime/worker_step.hpp)
   [[nodiscard]] instant next_due() noexcept { return earlier(wheel_.next_deadline(), index_.next()); }
@@ -307,6 +313,7 @@ class ASX_API kernel {
   void panic(task_record& t, std::string_view text, const std::source_location& site) noexcept;
   void unwind(task_record& t) noexcept;
   void end(task_record& t, task_trigger on, task_outcome result, std::uint32_t flags = 0) noexcept;
+  void leave(task_record& t, task_trigger on, const task_outcome& result, std::uint32_t flags) noexcept;
   void force_complete(task_record& t) noexcept;
   void release_if_done(task_record& t) noexcept;
   /// The number of its event; 0 when it was in the index no more.
@@ -320,7 +327,7 @@ class ASX_API kernel {
   [[nodiscard]] bool raise(task_record& t, cancel_kind kind) noexcept;
   [[nodiscard]] std::uint64_t entries_for(const task_record& t) const noexcept;
   [[nodiscard]] bool has_entries(std::uint64_t wanted) const noexcept {  // Who is cancelled already needs none.
-    return wanted == 0 || cancel_entries_ + wanted <= contract_.max_cancel_queue;
+    return wanted == 0 || cancel_entries_ + reserved_cancels_ + wanted <= contract_.max_cancel_queue;
   }
   void acknowledge(task_record& t, bool is_forced) noexcept;
   [[nodiscard]] status checkpoint(task_record& t) noexcept;
@@ -398,7 +405,7 @@ class ASX_API kernel {
   std::uint64_t live_tasks_ = 0;
   std::uint64_t live_regions_ = 0;
   std::uint64_t cancel_entries_ = 0;
-  std::uint64_t reserved_cancels_ = 0;
+  std::uint64_t reserved_cancels_ = 0;  // For slots that were reserved before their region began to close.
   std::uint64_t reserved_obligations_ = 0;
   std::uint64_t closing_regions_ = 0;
   std::uint64_t missed_deadlines_ = 0;

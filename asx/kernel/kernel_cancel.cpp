@@ -93,7 +93,7 @@ void kernel::deliver(task_record& t, const cancel_reason& reason, std::uint32_t 
     sched_.push_cancel(t.home, t, t.cleanup.priority);
     t.queued_by = note(event_kind::task_requeued, t.task().value, t.region->id.value,
                        place_code(lane_code::cancel, t.priority(), t.worker()), t.insertion_seq(), asked);
-  } else {
+  } else if (!t.is_leaving) {
     enqueue(t, wake_code::cancel, asked, caller());
   }
 }
@@ -203,6 +203,9 @@ std::uint32_t kernel::pass_time(std::uint32_t worker, instant now) noexcept {
   std::uint32_t passed = 0;
   std::array<expired_timer, 16> due;
   for (std::size_t count = 0; (count = wheel_.collect_expired(now_, due)) != 0;) {
+    std::uint64_t early = 0;
+    for (std::size_t i = 0; i < count; ++i) early += due[i].deadline > now_ ? 1U : 0U;
+    if (early != 0) note(event_kind::timers_coalesced, 0, 0, early, now_.ns);
     for (std::size_t i = 0; i < count; ++i) {
       timer_record* const timer =
           timers_.find({static_cast<std::uint32_t>(due[i].token.record), due[i].token.generation});
@@ -286,7 +289,7 @@ place* kernel::take_stalled(std::uint32_t worker, instant now) noexcept {
     stall_cursor_ = nullptr;
   }
   const auto is_eligible = [this](const task_record& t) {
-    if (t.is_queued() || t.is_held_back || (t.has_overrun && !t.owned_regions.empty())) return false;
+    if (t.is_queued() || t.is_held_back || (t.is_leaving && !t.owned_regions.empty())) return false;
     return !(t.state == task_state::cancel_requested && options_.max_unobserved_cancel_polls == 0);
   };
   for (int round = 0; round < 2; ++round) {

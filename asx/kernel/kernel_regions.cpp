@@ -30,6 +30,7 @@ status kernel::create_region(region_handle parent, const region_spec& spec, regi
   if (!spec.owner.is_null() && (owner == nullptr || owner->state == task_state::completed || owner->is_ending)) {
     return refuse(kind, p->id.value, {status::stale_handle});  // Nobody would let go of the region any more.
   }
+  if (owner != nullptr && owner->region != p) return refuse(kind, p->id.value, {status::invalid_argument});
   constexpr status full = status::resource_exhausted;
   if (regions_.live() >= contract_.max_regions) {
     return refuse(kind, p->id.value, {full, limit_code::regions, contract_.max_regions});
@@ -125,7 +126,7 @@ std::uint64_t kernel::uncancelled_below(const region_record& from) const noexcep
   for (const region_record* r = &from; r != nullptr; r = next_in_tree(from, *r)) {
     for (const task_record* t = r->tasks.front(); t != nullptr; t = r->tasks.after(*t))
       count += t->epoch == 0 ? 1U : 0U;
-    count += r->reserved_slots;
+    if (r->state == region_state::open) count += r->reserved_slots;  // Later they have their places already.
   }
   return count;
 }
@@ -146,6 +147,7 @@ void kernel::mark(region_record& r, const cancel_reason& reason, region_trigger 
   if (r.state == region_state::open) {
     set_reason(r, reason);
     ++closing_regions_;
+    reserved_cancels_ += r.reserved_slots;  // A slot that is committed now is born cancelled.
     r.state = region_state::closing;
     event_kind kind = event_kind::region_closing;
     if (on == region_trigger::parent_closing) kind = event_kind::region_closing_by_parent;
@@ -247,6 +249,7 @@ status kernel::finish_close(region_handle region) noexcept {
   region_record* const r = find(region);
   if (r == nullptr) return refuse(event_kind::refused_close, 0, {status::stale_handle});
   if (r->state != region_state::finalizing) return refuse_move(*r, region_state::closed);
+  if (r->is_busy) return refuse(event_kind::refused_close, r->id.value, {status::reentrant});
   if (r->live_tasks != 0 || !r->finalizers.empty()) {
     return refuse(event_kind::refused_close, r->id.value, {status::incomplete_children});
   }
@@ -294,12 +297,16 @@ void kernel::evaluate(region_record& r) noexcept {
   if (r.is_driven && r.state == region_state::draining && !has_children()) {
     move(r, region_trigger::children_complete, r.finalizer_depth);
   }
-  if (r.state != region_state::finalizing) return;
+  if (r.state != region_state::finalizing || r.is_busy) return;
+  ++r.pins;
   run_finalizers(r);
-  if (r.is_driven && r.live_tasks == 0) static_cast<void>(try_close(r));
+  if (r.is_driven && r.live_tasks == 0 && r.state == region_state::finalizing) static_cast<void>(try_close(r));
+  --r.pins;
+  release_if_done(r);
 }
 
 void kernel::run_finalizers(region_record& r) noexcept {
+  r.is_busy = true;
   while (finalizer_node* const f = r.finalizers.pop_front()) {  // asx: bounded by max_finalizers_per_region
     const finalizer_node job(f->run, f->context, f->number);
     finalizers_.release(f->key);
@@ -332,11 +339,14 @@ void kernel::run_finalizers(region_record& r) noexcept {
     }
     cause_ = before;
   }
+  r.is_busy = false;
 }
 
 // owned things, timers, then the obligations. What the policy holds is tried again when one is resolved.
 status kernel::try_close(region_record& r) noexcept {
+  r.is_busy = true;
   while (owned* const thing = r.things.pop_front()) thing->ops->finalize(*thing, *this);
+  r.is_busy = false;
   cancel_timers(r.timers);
   if (r.reserved != 0 && options_.leaks == leak_policy::hold) {
     if (!r.is_close_held) {
@@ -364,12 +374,12 @@ status kernel::try_close(region_record& r) noexcept {
   free_arena(r);
   if (auto& hook = static_cast<list_hook<detail::pending_tag>&>(r); hook.linked()) hook.unlink();
 
-  ++r.holds;
+  ++r.pins;
   if (r.owner != nullptr) {
     task_record& owner = *r.owner;
     static_cast<list_hook<detail::owner_tag>&>(r).unlink();
     r.owner = nullptr;
-    if (owner.has_overrun && owner.owned_regions.empty()) wake(owner, wake_code::closed);
+    if (owner.is_leaving && owner.owned_regions.empty()) wake(owner, wake_code::closed);
   }
   if (region_record* const parent = r.parent; parent != nullptr) {
     static_cast<list_hook<detail::sibling_tag>&>(r).unlink();
@@ -380,7 +390,7 @@ status kernel::try_close(region_record& r) noexcept {
   }
   serve(r.closers, wake_code::closed, event_kind::close_waiter_woken, r.id.value);
   if (r.closed != nullptr) r.closed(r.context, handle_of(r));
-  --r.holds;
+  --r.pins;
   release_if_done(r);
   return status::ok;
 }
@@ -416,7 +426,7 @@ void kernel::fold(region_record& r, const task_outcome& result, std::uint64_t fr
 }
 
 void kernel::release_if_done(region_record& r) noexcept {
-  if (r.state != region_state::closed || r.holds != 0 || &r == root_) return;
+  if (r.state != region_state::closed || r.holds != 0 || r.pins != 0 || &r == root_) return;
   note(event_kind::region_released, r.id.value, r.parent_number.value);
   r.reason.release(causes_);
   r.fold.reason.release(causes_);
@@ -461,10 +471,13 @@ status kernel::await_closed(region_handle region, cx& c, waiter& w) noexcept {
   region_record* const r = find(region);
   if (r == nullptr) return refuse(event_kind::refused_join, 0, {status::stale_handle});
   if (r->state == region_state::closed) return status::ok;
-  w.leave();
-  w.wake_ = waker{*this, c.task_->key};
-  ++c.task_->registrations;
-  r->closers.push_back(w);
+  if (!w.waits_in(r, c.task_->key)) {  // Asked again, it keeps its place (U-18).
+    w.leave();
+    w.wake_ = waker{*this, c.task_->key};
+    w.on_ = r;
+    ++c.task_->registrations;
+    r->closers.push_back(w);
+  }
   c.task_->waits_for = static_cast<std::uint8_t>(wait_code::close);
   c.task_->waits_on = r->id.value;
   note(event_kind::task_waits, c.task_->task().value, r->id.value, static_cast<std::uint64_t>(wait_code::close));

@@ -81,13 +81,16 @@ task_handle kernel::commit(task_slot& slot, const task_spec& spec) noexcept {
   slot.task_ = nullptr;
   region_record& r = *t.region;
   --r.reserved_slots;
+  if (r.state != region_state::open && !t.is_finalizer) --reserved_cancels_;
   r.had_child = true;
   t.rename(task_id{++next_task_});
   t.poll = spec.poll;
   t.context = spec.context;
   t.drop = spec.drop;
+  budget asked_for = spec.limits;
+  if (asked_for.priority < spec.priority) asked_for.priority = spec.priority;
   t.granted = t.left =
-      t.is_finalizer ? meet(spec.limits, cleanup_budget(r.reason.get().kind)) : meet(r.limits, spec.limits);
+      t.is_finalizer ? meet(asked_for, cleanup_budget(r.reason.get().kind)) : meet(r.limits, asked_for);
   t.name = detail::short_name(spec.name);
   t.site = spec.site;
   t.holds = spec.is_held ? 1 : 0;
@@ -124,6 +127,7 @@ void kernel::abandon(task_slot& slot) noexcept {
   slot.task_ = nullptr;
   region_record& r = *t.region;
   --r.reserved_slots;
+  if (r.state != region_state::open && !t.is_finalizer) --reserved_cancels_;
   --r.live_tasks;
   --live_tasks_;
   bytes_ -= nominal_bytes::task;
@@ -156,6 +160,7 @@ void kernel::enqueue(task_record& t, wake_code why, std::uint64_t cause, std::ui
 
 void kernel::wake(task_record& t, wake_code why, std::uint64_t cause) noexcept {
   if (t.state == task_state::completed || t.is_held_back || t.is_ending) return;
+  if (t.is_leaving && !t.owned_regions.empty()) return;
   if (&t == current_) {
     t.was_woken = true;
   } else if (!t.is_queued()) {
@@ -200,7 +205,7 @@ void kernel::run_dispatch(task_record& t) noexcept {
   if (t.state == task_state::finalizing) {
     return end(t, task_trigger::finalize_done, task_outcome::cancelled(t.reason.get()));
   }
-  if (t.has_overrun) return force_complete(t);
+  if (t.is_leaving) return end(t, t.last_trigger, t.result, t.last_flags);
   if (prepare_poll(t)) call(t);
 }
 
@@ -258,7 +263,8 @@ void kernel::call(task_record& t) noexcept {
   try {
     said = t.poll(t.context, c);
   } catch (const std::exception& e) {
-    panic(t, e.what(), t.site);
+    const char* const text = e.what();
+    panic(t, text == nullptr ? std::string_view() : std::string_view(text), t.site);
   } catch (...) {
     panic(t, "an exception that is no std::exception", t.site);
   }
@@ -282,15 +288,19 @@ void kernel::panic(task_record& t, std::string_view text, const std::source_loca
   }
 }
 
+void kernel::fatal(std::string_view text) const noexcept {
+  if (options_.fatal != nullptr) return options_.fatal(options_.fatal_context, text);
+  std::fprintf(stderr, "asx: %.*s\n", static_cast<int>(text.size()), text.data());
+  std::abort();
+}
+
 void kernel::panic(std::string_view text, std::source_location site) noexcept {
   if (in_finalizer_ != nullptr) {
     has_finalizer_panicked_ = true;
   } else if (current_ != nullptr) {
     panic(*current_, text, site);
   } else {
-    std::fprintf(stderr, "asx: panic outside of every task: %.*s (%s:%u)\n", static_cast<int>(text.size()), text.data(),
-                 site.file_name(), static_cast<unsigned>(site.line()));
-    std::abort();
+    fatal(text);
   }
 }
 
@@ -373,23 +383,20 @@ std::uint64_t kernel::drop_deadline(task_record& t, event_kind why) noexcept {
 }
 
 void kernel::end(task_record& t, task_trigger on, task_outcome result, std::uint32_t flags) noexcept {
-  ++t.holds;
+  if (!t.owned_regions.empty()) return leave(t, on, result, flags);
+  ++t.pins;
   unwind(t);
   t.is_ending = true;
+  if (result.is_cancelled()) {  // A cleanup action may have strengthened the reason meanwhile.
+    cancellation how = result.cancelled_by();
+    how.reason = t.reason.get();
+    result = task_outcome::cancelled(how);
+  }
   cancel_timers(t.timers);
   drop_deadline(t, event_kind::deadline_dropped);
   if (sched_.remove(t)) note(event_kind::task_dequeued, t.task().value, t.region->id.value, 0, t.insertion_seq());
   if (static_cast<list_hook<detail::retry_tag>&>(t).linked()) static_cast<list_hook<detail::retry_tag>&>(t).unlink();
   stop_answering(t);
-  while (!t.owned_regions.empty()) {  // A task that ends by itself lets its blocks go; they drain under their parent.
-    region_record& r = *t.owned_regions.front();
-    static_cast<list_hook<detail::owner_tag>&>(r).unlink();
-    r.owner = nullptr;
-    if (r.state == region_state::open) {
-      propagate(r, reason_from({cancel_kind::parent_cancelled, {}}, r), region_trigger::parent_cancel, true, 0);
-    }
-  }
-
   const auto* const row = task_lifecycle.find(t.state, on);
   ASX_ASSERT(row != nullptr && row->to == task_state::completed, "a task ends along a row of its table (R-17)");
   const auto number = static_cast<std::uint16_t>(row - &task_lifecycle.rows()[0]);
@@ -416,25 +423,38 @@ void kernel::end(task_record& t, task_trigger on, task_outcome result, std::uint
   serve(t.joiners, wake_code::joined, event_kind::task_joined, t.task().value);
   cause_ = before;
   look_at(r);
-  if (t.drop != nullptr) t.drop(t.context);  // It may call back, and the region may be gone afterwards.
-  --t.holds;
+  if (t.drop != nullptr) {  // It may call back, and even close the region.
+    ++r.pins;
+    t.drop(t.context);
+    --r.pins;
+    release_if_done(r);
+  }
+  --t.pins;
   release_if_done(t);
 }
 
-// the quota is spent. A task that owns an open region waits for it, and is never polled again.
-void kernel::force_complete(task_record& t) noexcept {
-  if (!t.has_overrun) {
-    t.has_overrun = true;
-    if (t.mask_depth != 0) {
-      t.mask_depth = 0;
-      note(event_kind::mask_left, t.task().value, t.region->id.value, 0, 1);
-    }
-    for (region_record* r = t.owned_regions.front(); r != nullptr; r = t.owned_regions.after(*r)) {
-      note(event_kind::cleanup_overrun, t.task().value, r->id.value);
-      propagate(*r, reason_from({cancel_kind::shutdown, {}}, *r), region_trigger::parent_cancel, true, 0);
-    }
+// children of the regions that a task owns may point into its frame, so it ends after them. It is asked nothing
+// more; the last region that closes queues it.
+void kernel::leave(task_record& t, task_trigger on, const task_outcome& result, std::uint32_t flags) noexcept {
+  t.is_leaving = true;
+  t.result = result;
+  t.last_trigger = on;
+  t.last_flags = flags;
+  if (sched_.remove(t)) note(event_kind::task_dequeued, t.task().value, t.region->id.value, 0, t.insertion_seq());
+  const cancel_kind kind = t.has_overrun ? cancel_kind::shutdown : cancel_kind::parent_cancelled;
+  for (region_record* r = t.owned_regions.front(); r != nullptr; r = t.owned_regions.after(*r)) {
+    note(event_kind::cleanup_overrun, t.task().value, r->id.value);
+    propagate(*r, reason_from({kind, {}}, *r), region_trigger::parent_cancel, true, 0);
   }
-  if (!t.owned_regions.empty()) return;  // The last of them wakes it when it closes.
+}
+
+// the quota is spent.
+void kernel::force_complete(task_record& t) noexcept {
+  t.has_overrun = true;
+  if (t.mask_depth != 0) {
+    t.mask_depth = 0;
+    note(event_kind::mask_left, t.task().value, t.region->id.value, 0, 1);
+  }
   const std::uint64_t forced =
       note(event_kind::task_force_completed, t.task().value, t.region->id.value,
            static_cast<std::uint64_t>(t.reason.get().kind), t.cleanup_used, 0, event_flags::forced);
@@ -444,7 +464,7 @@ void kernel::force_complete(task_record& t) noexcept {
 }
 
 void kernel::release_if_done(task_record& t) noexcept {
-  if (t.state != task_state::completed || t.holds != 0) return;
+  if (t.state != task_state::completed || t.holds != 0 || t.pins != 0) return;
   note(event_kind::task_released, t.task().value, t.region_number.value);
   t.reason.release(causes_);
   causes_.release(t.panic_text);
@@ -467,7 +487,8 @@ status kernel::complete(task_handle task, const task_outcome& result) noexcept {
   if (t == nullptr) return refuse(kind, 0, {status::stale_handle});
   const bool is_forged = result.is_cancelled() && t->epoch == 0;
   const bool is_early_ok = t->state == task_state::created && !result.is_err() && !result.is_panicked();
-  if (is_forged || is_early_ok || t->is_ending || task_lifecycle.find(t->state, task_trigger::complete) == nullptr) {
+  if (is_forged || is_early_ok || t->is_ending || t->is_leaving ||
+      task_lifecycle.find(t->state, task_trigger::complete) == nullptr) {
     static_cast<void>(ghosts_.refused_end(*t));
     return refuse(kind, t->task().value, {status::invalid_transition});
   }
@@ -477,9 +498,17 @@ status kernel::complete(task_handle task, const task_outcome& result) noexcept {
     for (const waiter* w = t->joiners.front(); w != nullptr; w = t->joiners.after(*w)) events += 2;
     if (!has_trace(events)) return refuse(kind, t->task().value, no_trace());
   }
+  task_outcome own = result;
+  if (result.is_panicked()) {  // The text becomes the record's own.
+    causes_.release(t->panic_text);
+    t->panic_text = causes_.keep({.message = result.panic().text});
+    const cancel_reason* const kept = causes_.find(t->panic_text);
+    own = task_outcome::panicked(
+        {kept == nullptr ? std::string_view() : kept->message, t->site.file_name(), t->site.line()});
+  }
   const bool joins = t->state == task_state::cancelling && !result.is_panicked();
   const bool before = std::exchange(is_ending_, true);
-  end(*t, task_trigger::complete, joins ? task_outcome::cancelled(t->reason.get()) : result);
+  end(*t, task_trigger::complete, joins ? task_outcome::cancelled(t->reason.get()) : own);
   is_ending_ = before;
   settle();
   return status::ok;
@@ -525,10 +554,13 @@ status kernel::await_completed(task_handle task, cx& c, waiter& w) noexcept {
   if (t == nullptr) return refuse(event_kind::refused_join, 0, {status::stale_handle});
   if (t == c.task_) return refuse(event_kind::refused_join, t->task().value, {status::invalid_argument});
   if (t->state == task_state::completed) return status::ok;
-  w.leave();
-  w.wake_ = waker{*this, c.task_->key};
-  ++c.task_->registrations;
-  t->joiners.push_back(w);
+  if (!w.waits_in(t, c.task_->key)) {  // Asked again, it keeps its place (U-17).
+    w.leave();
+    w.wake_ = waker{*this, c.task_->key};
+    w.on_ = t;
+    ++c.task_->registrations;
+    t->joiners.push_back(w);
+  }
   c.task_->waits_for = static_cast<std::uint8_t>(wait_code::join);
   c.task_->waits_on = t->task().value;
   note(event_kind::task_waits, c.task_->task().value, t->task().value, static_cast<std::uint64_t>(wait_code::join));

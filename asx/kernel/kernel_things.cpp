@@ -236,6 +236,7 @@ status cx::push_cleanup(cleanup_function undo, void* context, cleanup_ref* out) 
   const std::uint64_t region = task_->region->id.value;
   constexpr status full = status::resource_exhausted;
   if (undo == nullptr) return k.refuse(kind, region, {status::invalid_argument});
+  if (task_->is_ending) return k.refuse(kind, region, {status::invalid_transition});  // It is being unwound.
   if (task_->cleanup_depth >= k.contract_.max_cleanup_per_task) {
     return k.refuse(kind, region, {full, limit_code::cleanup_stack, k.contract_.max_cleanup_per_task});
   }

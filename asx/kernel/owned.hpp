@@ -48,7 +48,12 @@ class waiter : public list_hook<struct waiter_tag> {
 
  private:
   friend class kernel;
+  [[nodiscard]] bool waits_in(const void* queue_of, slab_key task) const noexcept {
+    return linked() && on_ == queue_of && wake_.key_ == task;
+  }
+
   waker wake_;
+  const void* on_ = nullptr;  // The record whose queue it stands in.
 };
 
 }  // namespace asx

@@ -120,6 +120,7 @@ std::string obligation_line(const obligation_record& o) {
   return out + "  " + std::string(file_of(o.site)) + ":" + number(o.site.line());
 }
 
+// O(depth): a report of a chain of n regions costs n^2 / 2 steps.
 unsigned depth_of(const region_record& r) {
   unsigned depth = 0;
   for (const region_record* p = r.parent; p != nullptr; p = p->parent) ++depth;
@@ -162,7 +163,9 @@ void append_json_head(std::string& out, const kernel& k, const region_record& r)
 std::string describe_tree(const kernel& k) {
   std::string out;
   k.for_each_region([&](const region_record& r) {
-    const std::string indent(2 * std::size_t{depth_of(r)}, ' ');
+    // A deep tree would be mostly blanks: beyond 32 levels the depth is written instead.
+    const unsigned depth = depth_of(r);
+    const std::string indent = depth <= 32 ? std::string(2 * std::size_t{depth}, ' ') : "[" + number(depth) + "] ";
     out += indent + region_line(k, r) + '\n';
     for (const task_record* t = r.tasks.front(); t != nullptr; t = r.tasks.after(*t)) {
       out += indent + "  " + task_line(k, *t) + '\n';
@@ -207,8 +210,18 @@ std::string describe_survivors(const kernel& k) {
     for (const obligation_record* o = r.ledger.front(); o != nullptr; o = r.ledger.after(*o)) {
       out += obligation_line(*o) + where;
     }
+    if (r.reserved_slots != 0)
+      out += number(r.reserved_slots) + " reserved task slots, neither committed nor abandoned," + where;
+    for (const owned* o = r.things.front(); o != nullptr; o = r.things.after(*o)) {
+      if (o->ops->is_drained(*o)) continue;
+      o->ops->describe(*o, out);
+      out += where;
+    }
     if (r.state != region_state::closed && (r.parent != nullptr || r.had_child)) out += region_line(k, r) + '\n';
   });
+  if (k.live_timers() != 0) out += number(k.live_timers()) + " timers pending\n";
+  if (k.foreign_holds() != 0)
+    out += number(k.foreign_holds()) + " foreign holds: somebody outside may still wake somebody\n";
   return out;
 }
 

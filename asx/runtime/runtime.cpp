@@ -1,8 +1,5 @@
 #include "asx/runtime/runtime.hpp"
 
-#include <cstdio>
-#include <cstdlib>
-
 #include "asx/kernel/report.hpp"
 
 namespace asx {
@@ -41,6 +38,7 @@ runtime::runtime(const runtime_config& config) noexcept
       context_{sched_, log_, config.policy},
       order_(config.order, config.seed, config.workers == 0 ? 1 : config.workers) {
   if (config_.clock.read == nullptr) config_.clock = virtual_time_.port();
+  if (config_.park.park == nullptr) config_.park = thread_park();
   if (started_ != status::ok) return;
   if (config.journaling != journal_mode::off) {
     started_ = log_.open(
@@ -59,9 +57,7 @@ runtime::~runtime() {
   if (started_ != status::ok || has_ended_) return;
   const shutdown_result left = shutdown();
   if (left.is_quiescent()) return;
-  std::fputs("asx: a runtime was destroyed and did not come to rest; still alive:\n", stderr);
-  std::fputs(left.survivors.c_str(), stderr);
-  std::abort();
+  kernel_.fatal("a runtime was destroyed and did not come to rest; still alive:\n" + left.survivors);
 }
 
 instant runtime::now() const noexcept {
@@ -69,7 +65,7 @@ instant runtime::now() const noexcept {
 }
 
 status runtime::advance(duration by) noexcept {
-  if (config_.clock.context != &virtual_time_) return status::invalid_argument;
+  if (!is_virtual()) return status::invalid_argument;
   jump_to(now() + by);
   return status::ok;
 }
@@ -79,6 +75,12 @@ void runtime::jump_to(instant moment) noexcept {
   virtual_time_.advance_to(moment);
   if (now() == before) return;
   log_.append(event_kind::input_time, {.time_ns = now().ns, .a = now().ns, .b = before.ns});
+  kernel_.set_time(now());
+}
+
+void runtime::wait_until(instant moment) noexcept {
+  if (is_virtual()) return jump_to(moment);
+  config_.park.park(config_.park.context, now(), moment);
   kernel_.set_time(now());
 }
 
@@ -116,12 +118,13 @@ run_result runtime::run(std::uint64_t max_steps, instant until) noexcept {
     if (++idle < config_.workers || !sched_.empty()) continue;
     const instant due = kernel_.next_due();
     if (due.is_none() || due > until) break;
-    jump_to(due);
+    out.steps -= idle;  // Waiting is no work: a slow clock must not use up the steps.
+    wait_until(due);
     idle = 0;
   }
   out.next_due = kernel_.next_due();
   if (out.ended != status::ok) return out;
-  if (out.steps == max_steps && idle < config_.workers) {
+  if (out.steps == max_steps && (idle < config_.workers || !sched_.empty())) {
     out.ended = status::step_limit;
     log_.append(event_kind::step_limit_reached, {.time_ns = now().ns, .a = max_steps});
   } else {
@@ -136,8 +139,7 @@ run_result runtime::run_until_idle(std::uint64_t max_steps) noexcept {
 }
 
 run_result runtime::run_until_quiescent(std::uint64_t max_steps) noexcept {
-  const bool is_virtual = config_.clock.context == &virtual_time_;
-  return run(max_steps, is_virtual ? instant{UINT64_MAX - 1} : instant{});
+  return run(max_steps, instant{UINT64_MAX - 1});
 }
 
 shutdown_result runtime::shutdown(duration grace, std::uint64_t max_steps) {
@@ -152,13 +154,13 @@ shutdown_result runtime::shutdown(duration grace, std::uint64_t max_steps) {
   const instant end = now() + grace;
   if (grace.ns != 0) {
     static_cast<void>(kernel_.begin_shutdown({cancel_kind::user, {}}));
-    const bool is_virtual = config_.clock.context == &virtual_time_;
-    do {
-      const run_result ran = run(max_steps - out.steps, is_virtual ? end : instant{});
+    const std::uint64_t half = max_steps / 2;  // The rest is for those who need to be told twice.
+    while (kernel_.check_quiescence().failed != 0 && now() < end) {
+      const run_result ran = run(half - out.steps, end);
       out.steps += ran.steps;
-      if (ran.ended != status::ok || kernel_.check_quiescence().failed == 0) break;
-    } while (!is_virtual && now() < end);
-    if (kernel_.check_quiescence().failed != 0 && is_virtual) jump_to(end);
+      if (ran.ended != status::ok) break;
+      if (kernel_.check_quiescence().failed != 0) wait_until(end);
+    }
   }
   if (kernel_.check_quiescence().failed != 0 || grace.ns == 0) {
     log_.append(event_kind::shutdown_strengthened, {.time_ns = now().ns, .subject = 1, .a = kernel_.live_tasks()});

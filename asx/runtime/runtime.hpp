@@ -7,7 +7,8 @@
 //     rt.run_until_idle();
 //     rt.shutdown();
 //
-// U-02   run_until_idle never moves virtual time; run_until_quiescent jumps to the next timer or deadline.
+// U-02   run_until_idle never moves virtual time and never waits; run_until_quiescent jumps to the next timer or
+//        deadline, or parks until then when the clock moves by itself.
 // U-03   every run takes a limit of steps and says so when it is met: step_limit.
 // shutdown asks everything to cancel, waits for the grace, then tells everything to shut down; it ends at
 //        quiescence or at the limit, and names what is left.
@@ -25,6 +26,7 @@
 
 #include "asx/kernel/kernel.hpp"
 #include "asx/runtime/port_clock.hpp"
+#include "asx/runtime/port_park.hpp"
 #include "asx/runtime/worker_step.hpp"
 
 namespace asx {
@@ -43,6 +45,7 @@ struct runtime_config {
   journal_mode journaling = journal_mode::full;
   event_sink sink{};
   clock_port clock{};  // None: virtual time of the runtime's own.
+  park_port park{};    // How to wait for a clock that moves by itself; none: thread_park.
   memory_port memory = heap_memory();
 };
 
@@ -81,7 +84,7 @@ class ASX_API runtime {
   step_report step() noexcept;
   step_report step(std::uint32_t worker) noexcept;
   run_result run_until_idle(std::uint64_t max_steps = default_max_steps) noexcept;
-  /// Virtual time only: with a clock of its own time is waited for by a drive.
+  /// Time jumps when it is virtual, and is waited for when it is not (park).
   run_result run_until_quiescent(std::uint64_t max_steps = default_max_steps) noexcept;
   shutdown_result shutdown(duration grace = {}, std::uint64_t max_steps = default_max_steps);
 
@@ -96,6 +99,8 @@ class ASX_API runtime {
  private:
   [[nodiscard]] run_result run(std::uint64_t max_steps, instant until) noexcept;
   void jump_to(instant moment) noexcept;
+  void wait_until(instant moment) noexcept;
+  [[nodiscard]] bool is_virtual() const noexcept { return config_.clock.context == &virtual_time_; }
 
   runtime_config config_;
   status started_;

@@ -543,6 +543,39 @@ TEST(runtime, asks_a_crowd_of_parked_cleanups_in_order_of_creation_round_after_r
   EXPECT_EQ(rt.kernel().release_region(late), status::ok);
 }
 
+// A clock that moves by itself, without a machine's clock: each look is a millisecond later, and parking skips ahead.
+TEST(runtime, waits_out_a_grace_on_a_clock_that_moves_by_itself_without_using_up_its_steps) {
+  struct machine {
+    std::uint64_t ns = 0;
+    std::uint64_t parked = 0;
+  } m;
+  runtime_config config;
+  config.clock = {&m, [](void* self) noexcept { return instant{static_cast<machine*>(self)->ns += 1'000}; }};
+  config.park = {&m, [](void* self, instant, instant until) noexcept {
+                   auto& at = *static_cast<machine*>(self);
+                   ++at.parked;
+                   at.ns = std::min(at.ns + 10'000'000, until.ns);  // It wakes early, as a thread may.
+                 }};
+  runtime rt(config);
+  body b{[](cx& c) {
+    static_cast<void>(c.checkpoint());
+    static_cast<void>(c.get_waker());
+    return c.reason() != nullptr && c.reason()->kind == cancel_kind::shutdown ? poll_result::ready
+                                                                              : poll_result::pending;
+  }};
+  must_spawn(rt, rt.root(), b, {}, false);
+  rt.run_until_idle();
+  rt.kernel().take_foreign_hold();  // Stall polls would end it before the grace does.
+  const std::uint64_t events = rt.journal().seq();
+  const shutdown_result first = rt.shutdown(duration::seconds(2), 1'000);
+  EXPECT_GE(m.ns, duration::seconds(2).ns);
+  EXPECT_GT(m.parked, 100U);
+  EXPECT_LT(first.steps, 900U);
+  EXPECT_LT(rt.journal().seq() - events, 1'000U) << "waiting is not told once a turn";
+  rt.kernel().release_foreign_hold();
+  EXPECT_TRUE(rt.shutdown().is_quiescent());
+}
+
 TEST(runtime, draws_its_tree_for_people_and_for_machines) {
   runtime rt;
   const region_handle region = must_create(rt, rt.root(), "connection");

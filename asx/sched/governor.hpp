@@ -7,9 +7,8 @@
 //
 // R-102  at most `cancel limit` cancel dispatches in a row while timed or ready work exists, then one other.
 // R-106  after `timed limit` timed dispatches one ready dispatch; R-162: under meet_deadlines one cancel before it.
-// R-151  only a ready dispatch or a park starts the timed streak anew; R-165: every dispatch that is not from the
-// cancel
-//        lane starts the cancel streak anew.
+// R-151  only a ready dispatch or a park starts the timed streak anew.
+// R-165  every dispatch that is not from the cancel lane starts the cancel streak anew.
 // R-204  with no ready work, cancel's turn comes back after another `timed limit` timed dispatches.
 // INV-SC-08  a suggestion changes the order, never whether something is dispatched: if anything waits, something goes,
 //        here or as a fallback.

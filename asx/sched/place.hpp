@@ -6,10 +6,14 @@
 // 2  What it was queued with - worker, lane, priority, deadline, number - stays readable until it is queued again.
 //
 // Cancel points: none.
-// Threads: while queued it belongs to its worker's lanes, and so under their lock; else to the task's owner.
+// Threads: while queued it belongs to its worker's lanes, and so under their lock; else to the task's owner. Whether
+// and
+//          where it is queued is one atomic word, which is written under that lock: whoever wants to take it out reads
+//          the word, takes the lock and reads again.
 // Lifetime: it must have left its lane before it dies.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "asx/base/assert.hpp"
@@ -33,13 +37,13 @@ class place : public list_hook<struct lane_hook_tag> {
   explicit place(task_id task = {}) noexcept : task_(task) {}
   place(const place&) = delete;
   place& operator=(const place&) = delete;
-  ~place() { ASX_ASSERT(heap_index_ == no_index, "a task must leave its lane before its record dies"); }
+  ~place() { ASX_ASSERT(!is_queued(), "a task must leave its lane before its record dies"); }
 
   [[nodiscard]] task_id task() const noexcept { return task_; }
-  [[nodiscard]] bool is_queued() const noexcept { return linked() || heap_index_ != no_index; }
+  [[nodiscard]] bool is_queued() const noexcept { return (where() & queued_bit) != 0; }
 
   [[nodiscard]] lane queued_in() const noexcept { return lane_; }
-  [[nodiscard]] std::uint32_t worker() const noexcept { return worker_; }
+  [[nodiscard]] std::uint32_t worker() const noexcept { return where() & ~queued_bit; }
   [[nodiscard]] std::uint8_t priority() const noexcept { return priority_; }
   /// none, unless it was queued in the timed lane.
   [[nodiscard]] instant deadline() const noexcept { return deadline_; }
@@ -55,16 +59,22 @@ class place : public list_hook<struct lane_hook_tag> {
   friend class scheduler;
   friend class detail::timed_lane;
   static constexpr std::uint32_t no_index = UINT32_MAX;
+  static constexpr std::uint32_t queued_bit = 1U << 31;
+
+  // Relaxed: the word decides only which lock to take; what it guards is ordered by that lock.
+  [[nodiscard]] std::uint32_t where() const noexcept { return where_.load(std::memory_order_relaxed); }
+  void put_at(std::uint32_t worker) noexcept { where_.store(worker | queued_bit, std::memory_order_relaxed); }
+  void take_from() noexcept { where_.store(where() & ~queued_bit, std::memory_order_relaxed); }
 
   std::uint64_t insertion_seq_ = 0;
   instant deadline_ = instant::none();
   task_id task_;
   std::uint32_t heap_index_ = no_index;  // In the timed lane's heap; no_index while it is not there.
-  std::uint16_t worker_ = 0;
+  std::atomic<std::uint32_t> where_{0};  // The worker, and queued_bit while it is in one of its lanes.
   std::uint8_t priority_ = 0;
   lane lane_ = lane::ready;
 };
 
-static_assert(sizeof(void*) != 8 || sizeof(place) == 48, "a place shares a cache line with what a dispatch needs next");
+static_assert(sizeof(void*) != 8 || sizeof(place) <= 56, "a place shares a cache line with what a dispatch needs next");
 
 }  // namespace asx

@@ -61,25 +61,43 @@ void scheduler::take_out(worker_lanes& w, place& p) noexcept {
   }
 }
 
+// Calls `act(lanes)` under the lock of the worker in whose lanes the place is; false when it is in none. A place that
+// moves between the look and the lock is looked at again.
+template <class Act>
+bool scheduler::where_it_is(const place& p, Act act) noexcept {
+  for (std::uint32_t seen = p.where(); (seen & place::queued_bit) != 0; seen = p.where()) {
+    worker_lanes& w = at(seen & ~place::queued_bit);
+    const lock_guard guard(w.lock);
+    if (p.where() != seen) continue;
+    act(w);
+    return true;
+  }
+  return false;
+}
+
 bool scheduler::remove(place& p) noexcept {
-  if (!p.is_queued()) return false;
-  worker_lanes& w = at(p.worker_);
-  const lock_guard guard(w.lock);
-  take_out(w, p);
-  return true;
+  return where_it_is(p, [&p](worker_lanes& w) {
+    take_out(w, p);
+    p.take_from();
+  });
 }
 
 bool scheduler::push_cancel(std::uint32_t worker, place& p, std::uint8_t priority) noexcept {
-  if (!p.is_queued() || p.lane_ != lane::cancel) {
-    remove(p);
-    return push(worker, p, lane::cancel, priority);
-  }
-  if (priority <= p.priority_) return false;
-  worker_lanes& w = at(p.worker_);
-  const lock_guard guard(w.lock);
-  take_out(w, p);
-  insert(w, p.worker_, p, lane::cancel, priority, instant::none());
-  return true;
+  bool has_changed = false;
+  bool is_answered = false;
+  const bool was_queued = where_it_is(p, [&](worker_lanes& w) {
+    is_answered = p.lane_ == lane::cancel;
+    if (is_answered && priority <= p.priority_) return;
+    has_changed = true;
+    take_out(w, p);
+    if (is_answered) {
+      insert(w, p, lane::cancel, priority, instant::none());
+    } else {
+      p.take_from();
+    }
+  });
+  if (was_queued && is_answered) return has_changed;
+  return push(worker, p, lane::cancel, priority);
 }
 
 // ---- the choice ---------------------------------------------------------------------------------------------------
@@ -136,6 +154,7 @@ bool scheduler::take_own(worker_lanes& w, dispatch& out) noexcept {
     case lane::timed: out.who = w.timed.pop(); break;
     case lane::ready: out.who = take_ready(w, out); break;
   }
+  out.who->take_from();
   count(w, out.from, limit);
   return true;
 }
@@ -160,6 +179,7 @@ dispatch scheduler::next_of_many(std::uint32_t worker) noexcept {
     // Another thread pushed something while the lock was free: that goes before the fallback.
   } else if (!w.cancel.empty()) {
     out.who = w.cancel.pop();
+    out.who->take_from();
     out.from = dispatch_source::fallback;
     count(w, out.from, effective_limit());
   } else {
@@ -182,6 +202,7 @@ place* scheduler::steal(worker_lanes& thief, std::uint32_t worker, dispatch& out
     place* const last = v.ready.last_ranked();
     if (last == nullptr) continue;
     v.ready.remove(*last, last->priority_);
+    last->take_from();
     out.victim = victim;
     return last;
   }
@@ -259,7 +280,7 @@ void scheduler::check() const noexcept {
         std::uint64_t before = 0;
         for (const place* p = equals.front(); p != nullptr; p = equals.after(*p)) {
           ASX_ASSERT(p->insertion_seq_ > before, "equal priorities stand in order of insertion (INV-SC-02)");
-          ASX_ASSERT(p->lane_ == name && p->worker_ == i && p->priority_ == priority,
+          ASX_ASSERT(p->lane_ == name && p->is_queued() && p->worker() == i && p->priority_ == priority,
                      "a place knows where it is queued");
           before = p->insertion_seq_;
         }

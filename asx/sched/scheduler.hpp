@@ -20,7 +20,9 @@
 //
 // Cancel points: none: nothing waits here.
 // Threads: with has_threads every worker may call push, remove and next at once, each for any worker; no lock is held
-//          while another is taken. What happens to one place must be put in order by the caller. Without, one owner.
+//          while another is taken. One place may be pushed, removed, cancelled and dispatched by several at once: one
+//          of them wins. What is read of a place (lane, priority, number) is stable for whoever dispatched it. Without
+//          has_threads, one owner.
 // Lifetime: places outlive their membership; the scheduler dies with empty lanes.
 #pragma once
 
@@ -89,10 +91,10 @@ class ASX_API scheduler {
   /// False, and nothing changes, when it is queued already. `deadline` counts in the timed lane only.
   bool push(std::uint32_t worker, place& p, lane into, std::uint8_t priority,
             instant deadline = instant::none()) noexcept {
-    if (p.is_queued()) return false;
     worker_lanes& w = at(worker);
     const lock_guard guard(w.lock);
-    insert(w, worker, p, into, priority, deadline);
+    if (!claim(p, worker)) return false;
+    insert(w, p, into, priority, deadline);
     return true;
   }
   /// False when it was not queued.
@@ -108,6 +110,7 @@ class ASX_API scheduler {
     // The common case, said again without what cannot happen in it: one owner, first in first out, nothing but ready.
     dispatch out;
     out.who = w.ready.pop();
+    out.who->take_from();
     w.is_idle = false;
     w.streaks.went_from_ready();
     ++w.counted.ready_dispatches;
@@ -145,11 +148,22 @@ class ASX_API scheduler {
     ASX_ASSERT(workers_ != nullptr && worker < config_.workers, "a worker of this scheduler is meant");
     return workers_[worker];
   }
-  static void insert(worker_lanes& w, std::uint32_t worker, place& p, lane into, std::uint8_t priority,
-                     instant deadline) noexcept {
+  // Makes the place this worker's, under its lock; false when it is queued already. Two who push one place at once into
+  // different lanes are told apart by the exchange.
+  [[nodiscard]] bool claim(place& p, std::uint32_t worker) const noexcept {
+    std::uint32_t seen = p.where();
+    if ((seen & place::queued_bit) != 0) return false;
+    if (!config_.has_threads) {
+      p.put_at(worker);
+      return true;
+    }
+    // Acquire: pairs with the release of the lock under which the place was last taken out.
+    return p.where_.compare_exchange_strong(seen, worker | place::queued_bit, std::memory_order_acquire,
+                                            std::memory_order_relaxed);
+  }
+  static void insert(worker_lanes& w, place& p, lane into, std::uint8_t priority, instant deadline) noexcept {
     p.insertion_seq_ = ++w.last_insertion;
     ASX_ASSERT(p.insertion_seq_ != 0, "insertion numbers never wrap (U-37)");
-    p.worker_ = static_cast<std::uint16_t>(worker);
     p.priority_ = priority;
     p.lane_ = into;
     if (into == lane::timed) {
@@ -161,6 +175,8 @@ class ASX_API scheduler {
     }
   }
   static void take_out(worker_lanes& w, place& p) noexcept;
+  template <class Act>
+  bool where_it_is(const place& p, Act act) noexcept;
   [[nodiscard]] dispatch next_of_many(std::uint32_t worker) noexcept;
   [[nodiscard]] place* take_ready(worker_lanes& w, dispatch& out) const noexcept;
   [[nodiscard]] bool take_own(worker_lanes& w, dispatch& out) noexcept;

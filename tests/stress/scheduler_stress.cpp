@@ -69,4 +69,51 @@ TEST(scheduler_stress, every_queued_task_is_dispatched_once_by_one_worker) {
   }
 }
 
+// Somebody who takes tasks out and cancels them while others dispatch and steal them: each task is had by one.
+TEST(scheduler_stress, a_task_that_is_taken_out_or_cancelled_is_not_dispatched_as_well) {
+  constexpr std::uint32_t count = 64;
+  asx::scheduler sched({.seed = 1, .workers = 3, .max_places = count, .has_threads = true});
+  ASSERT_EQ(sched.admit(count), asx::status::ok);
+  const auto tasks = std::make_unique<task[]>(count);
+  for (std::uint32_t i = 0; i < count; ++i) sched.push(i % 3, tasks[i], asx::lane::ready, 1);
+  std::atomic<bool> stop{false};
+  std::atomic<std::uint64_t> had{0};
+  std::vector<std::thread> threads;
+  for (std::uint32_t w = 0; w < 2; ++w) {
+    threads.emplace_back([&, w] {
+      asx::splitmix64 random(w + 1);
+      while (!stop.load()) {
+        asx::place* const p = sched.next(w).who;
+        if (p == nullptr) continue;
+        ++static_cast<task&>(*p).runs;
+        had.fetch_add(1);
+        const bool timed = random.next_below(3) == 0;
+        sched.push(static_cast<std::uint32_t>(random.next_below(3)), *p, timed ? asx::lane::timed : asx::lane::ready, 1,
+                   {random.next_below(9)});
+      }
+    });
+  }
+  asx::splitmix64 random(9);
+  for (int i = 0; i < 50'000; ++i) {
+    task& t = tasks[random.next_below(count)];
+    if (!sched.remove(t)) continue;
+    ++t.runs;
+    had.fetch_add(1);
+    const auto to = static_cast<std::uint32_t>(random.next_below(2));
+    if (i % 2 == 0) {
+      sched.push(to, t, asx::lane::ready, 1);
+    } else {
+      sched.push_cancel(to, t, static_cast<std::uint8_t>(i));
+    }
+  }
+  stop.store(true);
+  for (std::thread& t : threads) t.join();
+  std::uint64_t runs = 0;
+  for (std::uint32_t i = 0; i < count; ++i) runs += tasks[i].runs;
+  EXPECT_EQ(runs, had.load());
+  sched.check();
+  for (std::uint32_t i = 0; i < count; ++i) sched.remove(tasks[i]);
+  EXPECT_TRUE(sched.empty());
+}
+
 }  // namespace

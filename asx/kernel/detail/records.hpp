@@ -90,7 +90,8 @@ struct task_record : place,
   bool is_finalizer = false;
   bool is_held_back = false;  // Out of polls while the cancel queue is full.
   bool is_ending = false;
-  bool has_overrun = false;         // Force-completion waits for an owned region.
+  bool has_overrun = false;         // Its cleanup quota is spent.
+  bool is_leaving = false;          // It has said its last word, and waits for the regions it owns.
   std::uint32_t registrations = 0;  // Timers and waiters that may still wake it.
   std::uint32_t home = 0;           // The worker that dispatched it last.
   std::uint64_t value = 0;
@@ -123,7 +124,10 @@ struct task_record : place,
   region_id region_number{};
   std::uint64_t child_seq = 0;
   std::uint64_t polls = 0;
-  std::uint32_t holds = 0;  // Join handles, and whoever is just ending it.
+  std::uint32_t holds = 0;  // Join handles.
+  std::uint32_t pins = 0;   // The kernel itself, while user code runs that might let go of the last handle.
+  task_trigger last_trigger = task_trigger::complete;  // How it ends, once it has left.
+  std::uint32_t last_flags = 0;
   budget granted;
   instant spawned_at;
   std::uint64_t asked_by = 0;  // The event that asked it to cancel, in force now.
@@ -177,6 +181,8 @@ struct region_record : list_hook<struct sibling_tag>, list_hook<owner_tag>, list
   struct arena_chunk* arena = nullptr;
   std::uint64_t arena_bytes = 0;
   std::uint32_t holds = 0;
+  std::uint32_t pins = 0;  // As of a task.
+  bool is_busy = false;    // Its finalizers run, or it is just being closed: neither nests.
   void* context = nullptr;
   void (*closed)(void* context, region_handle region) noexcept = nullptr;
   slab_key key{};

@@ -224,6 +224,7 @@ class real_world : public kernel_world {
     t.is_held = held;
     task_spec spec{.poll = &real_world::poll, .context = &t, .drop = &real_world::drop};
     spec.limits = b;
+    spec.priority = 0;  // Literally as the world says.
     spec.is_held = held;
     const status s = k().spawn(region, spec, t.handle);
     if (s != status::ok) tasks_.pop_back();
