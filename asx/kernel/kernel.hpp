@@ -60,7 +60,9 @@ struct region_spec {
   bool is_held = false;
   void* context = nullptr;
   void (*closed)(void* context, region_handle region) noexcept = nullptr;  // Called once; its result can be read then.
-  task_handle owner{};  // A task whose cancel closes this region (R1b), and which is not completed before it.
+  /// A task whose cancel closes this region (R1b), and which is not completed before it. The region lies below
+  /// the owner's, so that whatever cancels the owner from above reaches both.
+  task_handle owner{};
 };
 
 /// Room for one task, taken; commit cannot fail.
@@ -279,7 +281,7 @@ class ASX_API kernel {
   [[nodiscard]] std::uint64_t events_below(const region_record& from) const noexcept;
   [[nodiscard]] std::uint64_t events_of_cancel(const task_record& t) const noexcept;
   static constexpr std::uint64_t events_of_spawn = 12;  // Told, named, indexed, queued; born cancelled.
-  static constexpr std::uint64_t events_of_delivery = 5;
+  static constexpr std::uint64_t events_of_delivery = 6;
   [[nodiscard]] std::uint64_t caller() const noexcept;
 
   // lookup

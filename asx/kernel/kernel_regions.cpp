@@ -30,6 +30,9 @@ status kernel::create_region(region_handle parent, const region_spec& spec, regi
   if (!spec.owner.is_null() && (owner == nullptr || owner->state == task_state::completed || owner->is_ending)) {
     return refuse(kind, p->id.value, {status::stale_handle});  // Nobody would let go of the region any more.
   }
+  const region_record* above = owner == nullptr ? nullptr : p;
+  while (above != nullptr && above != owner->region) above = above->parent;
+  if (owner != nullptr && above == nullptr) return refuse(kind, p->id.value, {status::invalid_argument});
   constexpr status full = status::resource_exhausted;
   if (regions_.live() >= contract_.max_regions) {
     return refuse(kind, p->id.value, {full, limit_code::regions, contract_.max_regions});
