@@ -49,19 +49,19 @@ struct task_spec {
   budget limits{};                                 // Met with the region's.
   std::uint8_t priority = 128;                     // As its part of `limits`; the higher of the two counts.
   std::string_view name{};                         // Its first 23 bytes are kept.
-  std::source_location site = std::source_location::current();
-  bool is_held = false;  // The handle owns the result: the record stays until release_task.
+  bool is_held = false;                            // The handle owns the result: the record stays until release_task.
 };
 
 struct region_spec {
   budget limits{};
   std::uint32_t max_tasks = UINT32_MAX;
   std::string_view name{};
-  std::source_location site = std::source_location::current();
   bool is_held = false;
   void* context = nullptr;
   void (*closed)(void* context, region_handle region) noexcept = nullptr;  // Called once; its result can be read then.
-  task_handle owner{};  // A task of the parent region; its cancel or end closes this one, and it ends after it.
+  /// A task whose cancel or end closes this region (R1b), and which ends after it. The region lies below
+  /// the owner's, so that whatever cancels the owner from above reaches both.
+  task_handle owner{};
 };
 
 /// Room for one task, taken; commit cannot fail.
@@ -126,7 +126,8 @@ class ASX_API kernel {
 
   // ---- regions
   [[nodiscard]] region_handle root() const noexcept;
-  [[nodiscard]] status create_region(region_handle parent, const region_spec& spec, region_handle& out) noexcept;
+  [[nodiscard]] status create_region(region_handle parent, const region_spec& spec, region_handle& out,
+                                     std::source_location site = std::source_location::current()) noexcept;
   /// Asks everything below to cancel and lets the kernel drive the region to closed.
   [[nodiscard]] status close(region_handle region, const cancel_request& why = {}) noexcept;
   /// The single steps; a region that is only stepped is not driven.
@@ -148,9 +149,11 @@ class ASX_API kernel {
   [[nodiscard]] status adopt(region_handle region, owned& thing) noexcept;
 
   // ---- tasks
-  [[nodiscard]] status spawn(region_handle region, const task_spec& spec, task_handle& out) noexcept;
+  [[nodiscard]] status spawn(region_handle region, const task_spec& spec, task_handle& out,
+                             std::source_location site = std::source_location::current()) noexcept;
   [[nodiscard]] status reserve_task(region_handle region, task_slot& out) noexcept;
-  task_handle commit(task_slot& slot, const task_spec& spec) noexcept;
+  task_handle commit(task_slot& slot, const task_spec& spec,
+                     std::source_location site = std::source_location::current()) noexcept;
   void abandon(task_slot& slot) noexcept;
   [[nodiscard]] status request_cancel(task_handle task, const cancel_request& why = {}, bool* newly = nullptr) noexcept;
   /// Ends a task from outside: err or panicked from created; err, ok or panicked later. cancelled needs a witness, and
@@ -285,7 +288,7 @@ class ASX_API kernel {
   [[nodiscard]] std::uint64_t events_below(const region_record& from) const noexcept;
   [[nodiscard]] std::uint64_t events_of_cancel(const task_record& t) const noexcept;
   static constexpr std::uint64_t events_of_spawn = 12;  // Told, named, indexed, queued; born cancelled.
-  static constexpr std::uint64_t events_of_delivery = 5;
+  static constexpr std::uint64_t events_of_delivery = 6;
   [[nodiscard]] std::uint64_t caller() const noexcept;
 
   // lookup
@@ -359,6 +362,7 @@ class ASX_API kernel {
   void serve(intrusive_list<waiter, waiter_tag>& waiting, wake_code why, event_kind told,
              std::uint64_t subject) noexcept;
   void resolve(obligation_record& o, obligation_state to, event_kind kind) noexcept;
+  void note_site(const obligation_record& o) noexcept;
   [[nodiscard]] status settle_obligation(obligation_handle h, obligation_state to) noexcept;
   [[nodiscard]] status add_timer(task_record* t, region_record& r, instant deadline, slab_key& out) noexcept;
   void remove_timer(timer_record& timer) noexcept;

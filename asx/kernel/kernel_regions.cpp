@@ -21,16 +21,20 @@ using detail::arena_chunk;
 
 // ---- creation -----------------------------------------------------------------------------------------------------
 
-status kernel::create_region(region_handle parent, const region_spec& spec, region_handle& out) noexcept {
+status kernel::create_region(region_handle parent, const region_spec& spec, region_handle& out,
+                             std::source_location site) noexcept {
   constexpr auto kind = event_kind::refused_region;
   region_record* const p = find(parent);
   if (p == nullptr) return refuse(kind, 0, {status::stale_handle});
   if (const refusal shut = gate(*p); shut.code != status::ok) return refuse(kind, p->id.value, shut);
   task_record* const owner = find(spec.owner);
-  if (!spec.owner.is_null() && (owner == nullptr || owner->state == task_state::completed || owner->is_ending)) {
+  if (!spec.owner.is_null() &&
+      (owner == nullptr || owner->state == task_state::completed || owner->is_ending || owner->is_leaving)) {
     return refuse(kind, p->id.value, {status::stale_handle});  // Nobody would let go of the region any more.
   }
-  if (owner != nullptr && owner->region != p) return refuse(kind, p->id.value, {status::invalid_argument});
+  const region_record* above = owner == nullptr ? nullptr : p;
+  while (above != nullptr && above != owner->region) above = above->parent;
+  if (owner != nullptr && above == nullptr) return refuse(kind, p->id.value, {status::invalid_argument});
   constexpr status full = status::resource_exhausted;
   if (regions_.live() >= contract_.max_regions) {
     return refuse(kind, p->id.value, {full, limit_code::regions, contract_.max_regions});
@@ -50,7 +54,7 @@ status kernel::create_region(region_handle parent, const region_spec& spec, regi
   r.limits = meet(p->limits, spec.limits);
   r.max_tasks = spec.max_tasks;
   r.name = detail::short_name(spec.name);
-  r.site = spec.site;
+  r.site = site;
   r.holds = spec.is_held ? 1 : 0;
   r.child_seq = ++p->next_child;
   r.created_at = now_;
@@ -358,6 +362,7 @@ status kernel::try_close(region_record& r) noexcept {
   }
   while (obligation_record* const o = r.ledger.front()) {  // In order of creation.
     resolve(*o, obligation_state::leaked, event_kind::obligation_leaked);
+    note_site(*o);
     ghosts_.leaked(*o);
     ++r.leaked;
   }

@@ -75,7 +75,7 @@ status kernel::reserve_task(region_handle region, task_slot& out) noexcept {
   return status::ok;
 }
 
-task_handle kernel::commit(task_slot& slot, const task_spec& spec) noexcept {
+task_handle kernel::commit(task_slot& slot, const task_spec& spec, std::source_location site) noexcept {
   ASX_ASSERT(slot.task_ != nullptr && spec.poll != nullptr, "a slot is committed once, with something to poll");
   task_record& t = *slot.task_;
   slot.task_ = nullptr;
@@ -92,7 +92,7 @@ task_handle kernel::commit(task_slot& slot, const task_spec& spec) noexcept {
   t.granted = t.left =
       t.is_finalizer ? meet(asked_for, cleanup_budget(r.reason.get().kind)) : meet(r.limits, asked_for);
   t.name = detail::short_name(spec.name);
-  t.site = spec.site;
+  t.site = site;
   t.holds = spec.is_held ? 1 : 0;
   t.region_number = r.id;
   t.child_seq = ++r.next_child;
@@ -136,11 +136,12 @@ void kernel::abandon(task_slot& slot) noexcept {
   settle();
 }
 
-status kernel::spawn(region_handle region, const task_spec& spec, task_handle& out) noexcept {
+status kernel::spawn(region_handle region, const task_spec& spec, task_handle& out,
+                     std::source_location site) noexcept {
   if (spec.poll == nullptr) return refuse(event_kind::refused_spawn, 0, {status::invalid_argument});
   task_slot slot;
   const status s = reserve_task(region, slot);
-  if (s == status::ok) out = commit(slot, spec);
+  if (s == status::ok) out = commit(slot, spec, site);
   return s;
 }
 

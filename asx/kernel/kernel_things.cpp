@@ -1,4 +1,7 @@
 // Obligations and timers, and what a task does through its cx.
+#include <array>
+#include <cstdio>
+#include <string_view>
 #include <utility>
 
 #include "asx/kernel/kernel.hpp"
@@ -52,6 +55,20 @@ void kernel::resolve(obligation_record& o, obligation_state to, event_kind kind)
   bytes_ -= nominal_bytes::obligation;
   obligations_.resolve(o);
   note(kind, o.id.value, r.id.value, to == obligation_state::leaked ? o.owner.value : caller());
+}
+
+// Where a broken promise was made, as a diagnostic beside the event that tells of it.
+void kernel::note_site(const obligation_record& o) noexcept {
+  if (log_.mode() != journal_mode::full) return;
+  std::string_view file = o.site.file_name();
+  if (const std::size_t slash = file.rfind('/'); slash != std::string_view::npos) file.remove_prefix(slash + 1);
+  std::array<char, 96> text{};
+  const int size = std::snprintf(text.data(), text.size(), "%.*s:%u", static_cast<int>(file.size()), file.data(),
+                                 static_cast<unsigned>(o.site.line()));
+  if (size <= 0) return;
+  const std::size_t kept =
+      static_cast<std::size_t>(size) < text.size() ? static_cast<std::size_t>(size) : text.size() - 1;
+  log_.append_text(text_code::site, type_tag::obligation, o.id.value, {text.data(), kept}, now_.ns);
 }
 
 status kernel::settle_obligation(obligation_handle h, obligation_state to) noexcept {

@@ -301,6 +301,27 @@ TEST_F(forbidden, fb_010_an_owner_that_has_ended_owns_nothing) {
   EXPECT_EQ(k.release_task(done), status::ok);
 }
 
+TEST_F(forbidden, fb_010_an_owner_owns_only_below_its_own_region) {  // R1b, R-42
+  const region_handle street = make_region();
+  const task_handle owner = make_task(street, waits);
+  region_spec spec;
+  spec.owner = owner;
+  region_handle house, room;
+  for (const region_handle elsewhere : {rt.root(), make_region()}) {
+    refused(status::invalid_argument, event_kind::refused_region,
+            [&] { return k.create_region(elsewhere, spec, house); });
+  }
+  ASSERT_EQ(k.create_region(street, spec, house), status::ok);
+  ASSERT_EQ(k.create_region(house, spec, room), status::ok) << "a block in a block";
+  make_task(room, waits, false);
+  rt.run_until_idle();
+  EXPECT_EQ(k.request_cancel(owner), status::ok);
+  EXPECT_EQ(state_of(house), rs::draining);
+  EXPECT_EQ(state_of(room), rs::draining);
+  EXPECT_EQ(state_of(street), rs::open);
+  EXPECT_EQ(k.release_task(owner), status::ok);
+}
+
 TEST_F(forbidden, fb_010_a_held_task_still_knows_its_region_when_that_is_gone) {
   region_handle r;
   ASSERT_EQ(k.create_region(rt.root(), {}, r), status::ok);

@@ -224,21 +224,6 @@ TEST_F(reentrancy, an_owner_ends_after_its_region_however_it_ends) {
   rests();
 }
 
-TEST_F(reentrancy, an_owner_must_live_in_the_parent_of_what_it_owns) {
-  actor a{[](cx& c) {
-    static_cast<void>(c.get_waker());
-    return c.checkpoint() == status::ok ? poll_result::pending : poll_result::ready;
-  }};
-  const task_handle t = spawn(rt.root(), a);
-  const region_handle elsewhere = region(true);
-  region_spec spec;
-  spec.owner = t;
-  region_handle out;
-  EXPECT_EQ(k.create_region(elsewhere, spec, out), status::invalid_argument);
-  EXPECT_EQ(k.release_region(elsewhere), status::ok);
-  rests();
-}
-
 TEST_F(reentrancy, asking_again_keeps_the_place_in_the_queue) {  // U-17
   bool go = false;
   actor slow{[&](cx& c) {

@@ -2,28 +2,24 @@
 //
 // How long it takes is measured in bench/kernel_scale; a test reads no clock. Here everything is counted.
 //
-//     ASX_MODEL_OPS   ten million and more make the longest run ten times as long (./x soak)
+//     ASX_MODEL_OPS   how many tasks the longest runs have: a million unless told otherwise, ten million in ./x soak
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <vector>
 
 #include "asx/base/testing.hpp"
 #include "asx/runtime/runtime.hpp"
+#include "asx/runtime/testing/stage.hpp"
 
 namespace asx {
 namespace {
 
 using testing::counting_memory;
-
-std::uint64_t operations() {
-  const char* const told = std::getenv("ASX_MODEL_OPS");
-  return told == nullptr ? 1'000'000 : std::strtoull(told, nullptr, 10);
-}
+using testing::effort;
 
 void must(status s) {
   EXPECT_EQ(s, status::ok);
@@ -48,7 +44,9 @@ runtime_config server(journal_mode mode = journal_mode::off) {
 }
 
 TEST(scale, a_million_tasks_in_a_thousand_regions_run_are_cancelled_and_end) {
-  constexpr std::uint32_t regions = 1'000, tasks = 1'000;
+  const auto regions = static_cast<std::uint32_t>(std::min<std::uint64_t>(1'000, effort() / 1'000));
+  constexpr std::uint32_t tasks = 1'000;
+  const std::uint64_t all_tasks = std::uint64_t{regions} * tasks;
   runtime rt(server());
   std::uint64_t polls = 0;
   std::vector<region_handle> all(regions);
@@ -59,21 +57,21 @@ TEST(scale, a_million_tasks_in_a_thousand_regions_run_are_cancelled_and_end) {
       ASSERT_EQ(rt.kernel().spawn(r, {.poll = &waits, .context = &polls}, t), status::ok);
     }
   }
-  EXPECT_EQ(rt.kernel().live_tasks(), 1'000'000U);
-  EXPECT_EQ(rt.run_until_idle().steps, 1'000'001U) << "one dispatch a task, and one step that finds nothing";
-  EXPECT_EQ(polls, 1'000'000U);
+  EXPECT_EQ(rt.kernel().live_tasks(), all_tasks);
+  EXPECT_EQ(rt.run_until_idle().steps, all_tasks + 1) << "one dispatch a task, and one step that finds nothing";
+  EXPECT_EQ(polls, all_tasks);
   // Half are closed one by one, the rest by shutdown: each task is dispatched twice more, to clean up and to end.
   std::uint64_t steps = 0;
   for (std::size_t i = 0; i < regions / 2; ++i) {
     ASSERT_EQ(rt.kernel().close(all[i]), status::ok);
     steps += rt.run_until_idle().steps - 1;
   }
-  EXPECT_EQ(steps, 1'000'000U);
-  EXPECT_EQ(rt.kernel().live_tasks(), 500'000U);
+  EXPECT_EQ(steps, all_tasks);
+  EXPECT_EQ(rt.kernel().live_tasks(), all_tasks / 2);
   const shutdown_result out = rt.shutdown();
   EXPECT_TRUE(out.is_quiescent());
-  EXPECT_EQ(out.steps, 1'000'001U);
-  EXPECT_EQ(polls, 2'000'000U);
+  EXPECT_EQ(out.steps, all_tasks + 1);
+  EXPECT_EQ(polls, 2 * all_tasks);
   EXPECT_EQ(rt.kernel().nominal_used(), nominal_bytes::region);
 }
 
@@ -143,8 +141,8 @@ TEST(scale, a_steady_state_asks_for_no_memory) {  // R-140
   };
   round(works);
   const std::size_t before = memory.requests();
-  for (int i = 0; i < 125'000; ++i) round(i % 16 == 0 ? static_cast<poll_function>(works) : &ends);
-  EXPECT_EQ(memory.requests(), before) << "a million tasks after warm-up";
+  for (std::uint64_t i = 0; i < effort() / 8; ++i) round(i % 16 == 0 ? static_cast<poll_function>(works) : &ends);
+  EXPECT_EQ(memory.requests(), before) << "a million tasks, or what the effort allows, after warm-up";
   EXPECT_TRUE(rt.shutdown().is_quiescent());
 }
 
@@ -158,7 +156,7 @@ TEST(scale, a_region_limited_to_sixteen_tasks_spawns_without_end) {  // R-133
   spec.is_held = true;
   region_handle region;
   ASSERT_EQ(rt.kernel().create_region(rt.root(), spec, region), status::ok);
-  const std::uint64_t wanted = operations();
+  const std::uint64_t wanted = effort();
   std::uint64_t made = 0;
   std::size_t requests = 0;
   while (made < wanted) {
