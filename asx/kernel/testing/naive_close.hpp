@@ -315,7 +315,7 @@ inline void naive_kernel::complete(naive_task& t, const naive_outcome& how) {
 }
 
 inline void naive_kernel::unwind(naive_task& t) {
-  while (!t.cleanup.empty()) {
+  while (!t.cleanup.empty()) {  // asx: bounded by the length of the stack
     log_.push_back("cleanup " + std::to_string(t.number) + " " + std::to_string(t.cleanup.back()));
     t.cleanup.pop_back();
   }

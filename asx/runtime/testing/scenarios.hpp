@@ -207,8 +207,8 @@ inline void undo(stage& s) {
         on.push(c, me);
         if (me.at == 1) on.pop(c, me);
         int depth = 0;
-        while (depth < 3 && on.mask(c)) ++depth;
-        while (depth-- > 0) c.mask_leave();
+        while (depth < 3 && on.mask(c)) ++depth;  // asx: bounded by a limit of the contract
+        while (depth-- > 0) c.mask_leave();       // asx: bounded by a limit of the contract
         c.yield();
       } else {
         static_cast<void>(c.get_waker());
