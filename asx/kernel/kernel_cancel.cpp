@@ -290,7 +290,7 @@ place* kernel::take_stalled(std::uint32_t worker, instant now) noexcept {
   }
   const auto is_eligible = [this](const task_record& t) {
     if (t.is_queued() || t.is_held_back || (t.is_leaving && !t.owned_regions.empty())) return false;
-    return !(t.state == task_state::cancel_requested && options_.max_unobserved_cancel_polls == 0);
+    return t.state != task_state::cancel_requested || options_.max_unobserved_cancel_polls != 0;
   };
   for (int round = 0; round < 2; ++round) {
     task_record* t = stall_cursor_ != nullptr ? stall_cursor_ : answering_.front();

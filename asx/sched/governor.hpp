@@ -104,9 +104,9 @@ struct lane_choice {
   lane_choice out{true, lane::cancel, false, preferred_lane(g, has)};
   const bool is_full = streaks.timed_is_full();
   const bool has_cancel_turn = g != governor::meet_deadlines || !is_full || streaks.is_cancels_turn();
-  const bool goes_timed =
-      has.timed && (!is_full || !has.ready);  // The streak counts on while nobody else waits.
-  if (may_cancel && has_cancel_turn && !(g == governor::meet_deadlines && has.timed && !is_full)) {
+  const bool is_timed_first = g == governor::meet_deadlines && has.timed && !is_full;
+  const bool goes_timed = has.timed && (!is_full || !has.ready);  // Counts on while nobody else waits.
+  if (may_cancel && has_cancel_turn && !is_timed_first) {
     out.from = lane::cancel;
   } else if (goes_timed) {
     out.from = lane::timed;

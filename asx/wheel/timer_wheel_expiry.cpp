@@ -170,7 +170,7 @@ bool timer_wheel::fire_slot(std::uint32_t level, std::uint32_t slot, emitter& ou
         prefetch(&identities_[e.node]);
       },
       [&](detail::slot_entry e) {
-        const std::uint64_t tick = begin + static_cast<std::uint32_t>(e.tick - static_cast<std::uint32_t>(begin));
+        const std::uint64_t tick = begin + (e.tick - static_cast<std::uint32_t>(begin));
         if (tick < present || (tick == present && bodies_[e.node].deadline_ns <= now_.ns)) {
           scratch_[count++].node = e.node;
         } else {
@@ -283,7 +283,7 @@ void timer_wheel::sort_scratch(std::uint32_t count) noexcept {
 }
 
 std::uint64_t timer_wheel::full_tick(std::uint32_t low) const noexcept {
-  return cursor_ + static_cast<std::uint32_t>(low - static_cast<std::uint32_t>(cursor_));
+  return cursor_ + (low - static_cast<std::uint32_t>(cursor_));
 }
 
 // The smallest deadline is ready, in the first occupied slot of some level, or on top of the overflow heap. A coarser
