@@ -233,6 +233,8 @@ void add(digest_stream& out, const task_record& t) {
     out.add(t.unobserved);
   }
   out.add(pack(t.mask_depth, t.cleanup_depth));
+  out.add((t.is_held_back ? 1U : 0U) | (t.has_overrun ? 2U : 0U) | (t.is_leaving ? 4U : 0U));
+  for (const waiter* w = t.joiners.front(); w != nullptr; w = t.joiners.after(*w)) out.add(1);
   out.add(pack(t.registrations, t.holds));
   out.add(t.polls);
   for (const detail::timer_record* timer = t.timers.front(); timer != nullptr; timer = t.timers.after(*timer)) {
@@ -262,13 +264,31 @@ std::uint64_t kernel::state_hash() const noexcept {
       out.add(o->id.value);
       out.add(o->owner.value);
     }
-    for (const detail::timer_record* t = r.timers.front(); t != nullptr; t = r.timers.after(*t)) out.add(t->seq);
+    for (const detail::timer_record* t = r.timers.front(); t != nullptr; t = r.timers.after(*t)) {
+      out.add(t->seq);
+      out.add(t->deadline.ns);
+    }
+    for (const detail::finalizer_node* f = r.finalizers.front(); f != nullptr; f = r.finalizers.after(*f))
+      out.add(f->number);
+    for (const waiter* w = r.closers.front(); w != nullptr; w = r.closers.after(*w)) out.add(1);
+    for (const owned* o = r.things.front(); o != nullptr; o = r.things.after(*o)) out.add(2);
+    out.add(r.owner == nullptr ? 0 : r.owner->task().value);
   });
   for (const std::uint64_t count : {next_task_, next_region_, next_obligation_, next_timer_seq_, live_tasks_,
                                     live_regions_, cancel_entries_, reserved_obligations_, foreign_holds_, bytes_}) {
     out.add(count);
   }
   out.add(pack(tasks_.live(), regions_.live()));
+  for (const task_record* t = retries_.front(); t != nullptr; t = retries_.after(*t)) out.add(t->task().value);
+  for_each_held_task([&out](const task_record& t) {
+    out.add(t.task().value);
+    out.add(pack(static_cast<std::uint64_t>(t.result.kind()), t.holds));
+  });
+  out.add(static_cast<std::uint64_t>(sched_.suggestion()));
+  for (std::uint32_t w = 0; w < sched_.workers(); ++w) {
+    out.add(sched_.cancel_streak(w));
+    out.add(sched_.timed_streak(w));
+  }
   out.add(pack(wheel_.live(), cleanups_.live()));
   out.add(now_.ns);
   return out.value().low;

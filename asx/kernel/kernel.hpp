@@ -212,6 +212,8 @@ class ASX_API kernel {
   [[nodiscard]] asx::ghosts& ghosts() noexcept { return ghosts_; }
   [[nodiscard]] const detail::causes& reasons() const noexcept { return causes_; }
 
+  /// The task that is polled right now; absent outside of polls.
+  [[nodiscard]] task_id current_task() const noexcept { return current_ == nullptr ? task_id{} : current_->task(); }
   [[nodiscard]] std::uint64_t foreign_holds() const noexcept { return foreign_holds_; }
   [[nodiscard]] std::uint64_t live_timers() const noexcept { return timers_.live(); }
 

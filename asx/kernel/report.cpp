@@ -75,9 +75,13 @@ std::string doing(const kernel& k, const task_record& t) {
   if (t.state == task_state::completed) return "held: " + ending(k, t.result);
   if (t.is_queued()) return "queued";
   if (t.is_held_back) return "held back: out of polls while the cancel queue is full";
-  if (t.polls == 0 && t.state == task_state::created) return "new";
+  if (t.task() == k.current_task()) return "being polled";
+  if (t.is_leaving) return "waits for the regions that it owns, then ends";
   const auto what = static_cast<wait_code>(t.waits_for);
-  if (what == wait_code::other) return "waits for a wake";
+  if (what == wait_code::other) {  // Woken by something else, a task may still have a timer from before.
+    const detail::timer_record* const timer = t.timers.front();
+    return timer == nullptr ? "waits for a wake" : "waits for a wake, or for timer " + number(timer->wheel.id);
+  }
   std::string out = "waits for ";
   out += name(what);
   if (what == wait_code::timer) out += "timer";
