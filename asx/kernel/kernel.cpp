@@ -176,7 +176,7 @@ quiescence_result kernel::check_quiescence() const noexcept {
 status kernel::begin_shutdown(const cancel_request& why) noexcept {
   if (root_ == nullptr) return status::stale_handle;
   is_shutting_down_ = true;
-  const cancel_reason reason = reason_from(why, *root_);
+  const cancel_reason reason = reason_of_close(why, *root_);
   if (reason.severity() >= severity(cancel_kind::shutdown)) ignores_timers_ = true;
   if (root_->state != region_state::closed) {
     propagate(*root_, reason, region_trigger::begin_close, true, 0);

@@ -327,6 +327,7 @@ class ASX_API kernel {
 
   // cancellation
   [[nodiscard]] cancel_reason reason_from(const cancel_request& why, const region_record& origin) const noexcept;
+  [[nodiscard]] cancel_reason reason_of_close(const cancel_request& why, const region_record& closing) const noexcept;
   void deliver(task_record& t, const cancel_reason& reason, std::uint32_t flags, std::uint64_t cause) noexcept;
   void strengthen_task(task_record& t, const cancel_reason& reason, std::uint32_t flags, std::uint64_t cause) noexcept;
   [[nodiscard]] bool raise(task_record& t, cancel_kind kind) noexcept;

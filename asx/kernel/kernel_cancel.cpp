@@ -18,6 +18,13 @@ cancel_reason kernel::reason_from(const cancel_request& why, const region_record
   return out;
 }
 
+// a close has the region for its origin, whoever asked.
+cancel_reason kernel::reason_of_close(const cancel_request& why, const region_record& closing) const noexcept {
+  cancel_reason out = reason_from(why, closing);
+  out.origin_region = closing.id;
+  return out;
+}
+
 status kernel::request_cancel(task_handle task, const cancel_request& why, bool* newly) noexcept {
   if (newly != nullptr) *newly = false;
   task_record* const t = find(task);

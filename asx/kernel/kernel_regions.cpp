@@ -211,7 +211,7 @@ status kernel::close_with(region_handle region, const cancel_request& why, bool 
   }
   if (rejects() && !has_trace(events_below(*r))) return refuse(kind, r->id.value, no_trace());
   const std::uint64_t asked = note_input(event_kind::input_close, r->id.value, 0, static_cast<std::uint64_t>(why.kind));
-  propagate(*r, reason_from(why, *r), region_trigger::begin_close, is_driven, asked);
+  propagate(*r, reason_of_close(why, *r), region_trigger::begin_close, is_driven, asked);
   settle();
   return status::ok;
 }

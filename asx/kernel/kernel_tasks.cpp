@@ -445,7 +445,7 @@ void kernel::leave(task_record& t, task_trigger on, const task_outcome& result, 
   const cancel_kind kind = t.has_overrun ? cancel_kind::shutdown : cancel_kind::parent_cancelled;
   for (region_record* r = t.owned_regions.front(); r != nullptr; r = t.owned_regions.after(*r)) {
     note(event_kind::cleanup_overrun, t.task().value, r->id.value);
-    propagate(*r, reason_from({kind, {}}, *r), region_trigger::parent_cancel, true, 0);
+    propagate(*r, reason_of_close({kind, {}}, *r), region_trigger::parent_cancel, true, 0);
   }
 }
 

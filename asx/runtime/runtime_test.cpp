@@ -576,6 +576,22 @@ TEST(runtime, waits_out_a_grace_on_a_clock_that_moves_by_itself_without_using_up
   EXPECT_TRUE(rt.shutdown().is_quiescent());
 }
 
+TEST(runtime, names_the_closed_region_as_the_origin_of_a_close_whoever_asked) {
+  runtime rt;
+  const region_handle other = must_create(rt, rt.root());
+  body b{[&](cx& c) {
+    EXPECT_EQ(c.kernel().close(other), status::ok);
+    return poll_result::ready;
+  }};
+  must_spawn(rt, rt.root(), b, {}, false);
+  rt.run_until_idle();
+  region_report r;
+  ASSERT_EQ(rt.kernel().inspect(other, r), status::ok);
+  EXPECT_EQ(r.reason->origin_region, region_id{2});
+  EXPECT_EQ(r.reason->origin_task, task_id{1});
+  EXPECT_EQ(rt.kernel().release_region(other), status::ok);
+}
+
 TEST(runtime, draws_its_tree_for_people_and_for_machines) {
   runtime rt;
   const region_handle region = must_create(rt, rt.root(), "connection");
