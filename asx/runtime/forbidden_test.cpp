@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -261,12 +262,12 @@ TEST_F(forbidden, fb_010_a_waiter_and_a_cleanup_reference_can_be_stale_too) {
   const task_handle gone = make_task(rt.root(), [](cx&) { return poll_result::ready; });
   rt.run_until_idle();
   EXPECT_EQ(k.release_task(gone), status::ok);
-  cleanup_ref theirs;
+  const auto theirs = std::make_shared<cleanup_ref>();  // The first task is polled again when all is shut down.
   const auto nothing = [](void*) { return status::ok; };
   make_task(
       rt.root(),
-      [&](cx& c) {
-        if (theirs.key == slab_key{}) must(c.push_cleanup(nothing, nullptr, &theirs));
+      [nothing, theirs](cx& c) {
+        if (theirs->key == slab_key{}) must(c.push_cleanup(nothing, nullptr, theirs.get()));
         return waits(c);
       },
       false);
@@ -284,7 +285,7 @@ TEST_F(forbidden, fb_010_a_waiter_and_a_cleanup_reference_can_be_stale_too) {
         EXPECT_EQ(c.pop_cleanup(ref), status::ok);
         silent(status::stale_handle, [&] { return c.pop_cleanup(ref); });
         silent(status::stale_handle, [&] { return c.pop_cleanup({}); });
-        silent(status::stale_handle, [&] { return c.pop_cleanup(theirs); });  // Another task's.
+        silent(status::stale_handle, [&] { return c.pop_cleanup(*theirs); });  // Another task's.
         return poll_result::ready;
       },
       false);
