@@ -65,6 +65,7 @@ class place : public list_hook<struct lane_hook_tag> {
   [[nodiscard]] std::uint32_t where() const noexcept { return where_.load(std::memory_order_relaxed); }
   void put_at(std::uint32_t worker) noexcept { where_.store(worker | queued_bit, std::memory_order_relaxed); }
   void take_from() noexcept { where_.store(where() & ~queued_bit, std::memory_order_relaxed); }
+  void take_from(std::uint32_t worker) noexcept { where_.store(worker, std::memory_order_relaxed); }
 
   std::uint64_t insertion_seq_ = 0;
   instant deadline_ = instant::none();

@@ -110,7 +110,7 @@ class ASX_API scheduler {
     // The common case, said again without what cannot happen in it: one owner, first in first out, nothing but ready.
     dispatch out;
     out.who = w.ready.pop();
-    out.who->take_from();
+    out.who->take_from(worker);
     w.is_idle = false;
     w.streaks.went_from_ready();
     ++w.counted.ready_dispatches;
