@@ -220,6 +220,7 @@ class ASX_API kernel {
   // ---- what a step asks (asx/runtime/worker_step.hpp)
   [[nodiscard]] instant next_due() noexcept { return earlier(wheel_.next_deadline(), index_.next()); }
   std::uint32_t pass_time(std::uint32_t worker, instant now) noexcept;
+  /// Cancels that found no room are tried again. There is no inbox: calls from outside come between steps.
   void take_inputs(std::uint32_t worker, instant now) noexcept {
     now_ = later(now_, now);
     worker_ = worker;
@@ -378,7 +379,7 @@ class ASX_API kernel {
   memory_port memory_;
 
   instant now_{};
-  std::uint32_t worker_ = 0;
+  std::uint32_t worker_ = 0;               // Who steps; 0 between steps.
   std::uint64_t cause_ = 0;                // The event that what happens now follows from.
   task_record* current_ = nullptr;         // Being polled.
   region_record* in_finalizer_ = nullptr;  // Whose finalizer runs.

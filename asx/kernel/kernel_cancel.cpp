@@ -286,9 +286,9 @@ void kernel::stop_answering(task_record& t) noexcept {
 // nothing can happen by itself any more, so those who owe an answer are asked once each, in order of creation. A
 // round that was interrupted goes on behind the last one asked.
 place* kernel::take_stalled(std::uint32_t worker, instant now) noexcept {
+  worker_ = 0;  // An idle step ends here; what comes after it is from outside.
   if (foreign_holds_ != 0 || !sched_.empty()) return nullptr;
   if (!ignores_timers_ && (wheel_.live() != 0 || !index_.empty())) return nullptr;
-  worker_ = worker;
   now_ = later(now_, now);
   if (!is_answering_sorted_) {
     sort_by_creation(answering_);
@@ -306,6 +306,7 @@ place* kernel::take_stalled(std::uint32_t worker, instant now) noexcept {
       last_stalled_ = t->task().value;
       stall_cursor_ = t;
       const budget& in_force = t->state == task_state::cancelling ? t->cleanup : t->left;
+      worker_ = worker;
       note(event_kind::stall_poll, t->task().value, t->region->id.value,
            in_force.poll_quota == unlimited ? 0 : in_force.poll_quota);
       return t;

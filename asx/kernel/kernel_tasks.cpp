@@ -94,7 +94,6 @@ task_handle kernel::commit(task_slot& slot, const task_spec& spec, std::source_l
   t.name = detail::short_name(spec.name);
   t.site = site;
   t.holds = spec.is_held ? 1 : 0;
-  t.region_number = r.id;
   t.child_seq = ++r.next_child;
   t.spawned_at = now_;
   t.home = worker_;
@@ -199,6 +198,7 @@ void kernel::poll(std::uint32_t worker, place& p, dispatch_source, instant now, 
   current_ = nullptr;
   settle();
   cause_ = 0;
+  worker_ = 0;  // What comes from outside the steps is worker 0's.
   ghosts_.dispatched();
 }
 

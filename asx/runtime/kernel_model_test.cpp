@@ -19,8 +19,8 @@
 #include <utility>
 #include <vector>
 
-#include "asx/base/assert.hpp"
 #include "asx/base/random.hpp"
+#include "asx/base/testing/replay_on_assert.hpp"
 #include "asx/base/time.hpp"
 #include "asx/kernel/testing/kernel_driver.hpp"
 #include "asx/kernel/testing/kernel_plans.hpp"
@@ -43,38 +43,6 @@ using asx::testing::make_real_world;
 using asx::testing::plan_draws;
 using asx::testing::script;
 using do_ = action::kind;
-
-// What is running now. The kernel's own assertions abort before a test could say how to replay them, so a handler
-// does.
-class replay_on_assert {
- public:
-  explicit replay_on_assert(std::string where) : where_(std::move(where)), former_(asx::set_assert_handler(&explain)) {
-    running_ = this;
-  }
-  ~replay_on_assert() {
-    running_ = nullptr;
-    asx::set_assert_handler(former_);
-  }
-  replay_on_assert(const replay_on_assert&) = delete;
-  replay_on_assert& operator=(const replay_on_assert&) = delete;
-
-  void at(std::uint64_t operation) { operation_ = operation; }
-  [[nodiscard]] std::string text(std::uint64_t operation) const {
-    return "replay: " + where_ + " ASX_MODEL_OPS=" + std::to_string(operation) + "\n";
-  }
-
- private:
-  static void explain(const asx::assert_site& site) noexcept {
-    std::fprintf(stderr, "%s:%d: assertion failed: %s\n  %s\n", site.file, site.line, site.expression, site.why);
-    if (running_ != nullptr) std::fprintf(stderr, "%s", running_->text(running_->operation_).c_str());
-  }
-
-  static inline const replay_on_assert* running_ = nullptr;
-
-  std::string where_;
-  std::uint64_t operation_ = 0;
-  asx::assert_handler former_;
-};
 
 // ---- Small worlds ----
 
@@ -254,14 +222,19 @@ std::optional<std::uint64_t> from_environment(const char* variable) {
 std::uint64_t run_world(std::uint64_t seed, std::uint64_t number, std::uint64_t operations, kernel_coverage& coverage) {
   plan_draws draws(asx::splitmix64(seed ^ (number << 32)).next());
   const kernel_plan plan = asx::testing::make_plan(seed, number, draws);
-  replay_on_assert running("ASX_MODEL_SEED=" + std::to_string(seed) + " ASX_MODEL_WORLD=" + std::to_string(number));
+  const std::string place = "ASX_MODEL_SEED=" + std::to_string(seed) + " ASX_MODEL_WORLD=" + std::to_string(number);
+  std::uint64_t reached = 0;
+  const auto line = [&place](std::uint64_t operation) {
+    return "replay: " + place + " ASX_MODEL_OPS=" + std::to_string(operation) + "\n";
+  };
+  const asx::testing::replay_on_assert running([&] { return line(reached); });
   asx::testing::run_limits limits;
   limits.operations = operations;
   const kernel_run run = asx::testing::run_plan(plan, draws, make_naive_world, make_real_world, limits, coverage,
-                                                [&](std::uint64_t operation) { running.at(operation); });
+                                                [&](std::uint64_t operation) { reached = operation; });
   if (!run.difference.empty()) {
     const kernel_run shortest = asx::testing::shorten(plan, run, make_naive_world, make_real_world);
-    ADD_FAILURE() << running.text(run.done.size()) << "after " << run.done.size() << " operations: " << run.difference
+    ADD_FAILURE() << line(run.done.size()) << "after " << run.done.size() << " operations: " << run.difference
                   << "\nshortened to " << shortest.done.size() << ": " << asx::testing::describe(plan, shortest);
   }
   return run.done.size();

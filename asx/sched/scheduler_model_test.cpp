@@ -24,6 +24,7 @@
 
 #include "asx/base/assert.hpp"
 #include "asx/base/random.hpp"
+#include "asx/base/testing/replay_on_assert.hpp"
 #include "asx/base/time.hpp"
 #include "asx/model/status.hpp"
 #include "asx/sched/scheduler.hpp"
@@ -42,42 +43,13 @@ using asx::testing::sched_operation;
 using asx::testing::sched_pair;
 using asx::testing::sched_scenario;
 
-// What is running now. The scheduler's own assertions abort before a test could say how to replay them, so a handler
-// does.
-class replay_on_assert {
- public:
-  replay_on_assert(const sched_pair& pair, std::string_view scenario, std::string replay)
-      : pair_(pair), scenario_(scenario), replay_(std::move(replay)), former_(asx::set_assert_handler(&explain)) {
-    running_ = this;
-  }
-  ~replay_on_assert() {
-    running_ = nullptr;
-    asx::set_assert_handler(former_);
-  }
-  replay_on_assert(const replay_on_assert&) = delete;
-  replay_on_assert& operator=(const replay_on_assert&) = delete;
+using asx::testing::replay_line;
+using asx::testing::replay_on_assert;
 
-  /// The line that replays the run up to here, and where it is.
-  [[nodiscard]] std::string text(std::uint64_t operations) const {
-    return (replay_.empty() ? "" : "replay: " + replay_ + " ASX_MODEL_OPS=" + std::to_string(operations) + "\n") +
-           "scenario '" + std::string(scenario_) + "', after " + std::to_string(operations) + " operations: ";
-  }
-
- private:
-  static void explain(const asx::assert_site& site) noexcept {
-    std::fprintf(stderr, "%s:%d: assertion failed: %s\n  %s\n", site.file, site.line, site.expression, site.why);
-    if (running_ == nullptr) return;
-    std::fprintf(stderr, "%s\n%s", running_->text(running_->pair_.applied()).c_str(),
-                 running_->pair_.recent_operations().c_str());
-  }
-
-  static inline const replay_on_assert* running_ = nullptr;
-
-  const sched_pair& pair_;
-  std::string_view scenario_;
-  std::string replay_;
-  asx::assert_handler former_;
-};
+// What an assertion that fails in this pair adds to its words.
+replay_on_assert watch(const sched_pair& pair, const replay_line& line) {
+  return replay_on_assert([&pair, line] { return line.text(pair.applied()) + "\n" + pair.recent_operations(); });
+}
 
 // ---- Small worlds ----
 
@@ -153,7 +125,7 @@ sched_operation named(const small_step& step, const naive_scheduler& model) {
 
 std::string run_small(const small_world& world, std::span<const std::size_t> word) {
   sched_pair pair(world.config, small_population);
-  const replay_on_assert running(pair, world.name, {});
+  const replay_on_assert running = watch(pair, {world.name, {}});
   std::string difference;
   std::uint64_t task = small_population;
   for (const lane l : {lane::cancel, lane::cancel, lane::timed, lane::timed, lane::ready, lane::ready}) {
@@ -235,15 +207,15 @@ std::string run_scenario(const sched_scenario& scenario, std::size_t place, std:
     asx::splitmix64 draws(episode_seed);
     asx::testing::sched_operation_source source(draws, scenario);
     sched_pair pair(scenario.config, scenario.population);
-    const replay_on_assert running(
-        pair, scenario.name,
-        "ASX_MODEL_SEED=" + std::to_string(episode_seed) + " ASX_MODEL_CONFIG=" + std::to_string(place));
+    const replay_line line{
+        scenario.name, "ASX_MODEL_SEED=" + std::to_string(episode_seed) + " ASX_MODEL_CONFIG=" + std::to_string(place)};
+    const replay_on_assert running = watch(pair, line);
     const std::uint64_t length = std::min(scenario.episode, operations - done);
     std::string difference;
     while (difference.empty() && pair.applied() < length) difference = pair.apply(source.draw(pair));
     const std::uint64_t applied = pair.applied();
     if (difference.empty()) difference = pair.drain();
-    if (!difference.empty()) return running.text(applied) + difference;
+    if (!difference.empty()) return line.text(applied) + difference;
     for (std::size_t e = 0; e < coverage.size(); ++e) coverage[e] += pair.coverage()[e];
     done += length;
   }

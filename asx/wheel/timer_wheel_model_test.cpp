@@ -29,6 +29,7 @@
 #include "asx/base/assert.hpp"
 #include "asx/base/memory.hpp"
 #include "asx/base/random.hpp"
+#include "asx/base/testing/replay_on_assert.hpp"
 #include "asx/base/time.hpp"
 #include "asx/model/status.hpp"
 #include "asx/wheel/testing.hpp"
@@ -52,41 +53,13 @@ constexpr duration ms(std::uint64_t n) {
   return duration::milliseconds(n);
 }
 
-// What is running now. The wheel's own assertions abort before a test could say how to replay them, so a handler does.
-class replay_on_assert {
- public:
-  replay_on_assert(const wheel_pair& pair, std::string_view scenario, std::string replay)
-      : pair_(pair), scenario_(scenario), replay_(std::move(replay)), former_(asx::set_assert_handler(&explain)) {
-    running_ = this;
-  }
-  ~replay_on_assert() {
-    running_ = nullptr;
-    asx::set_assert_handler(former_);
-  }
-  replay_on_assert(const replay_on_assert&) = delete;
-  replay_on_assert& operator=(const replay_on_assert&) = delete;
+using asx::testing::replay_line;
+using asx::testing::replay_on_assert;
 
-  /// The line that replays the run up to here, and where it is.
-  [[nodiscard]] std::string text(std::uint64_t operations) const {
-    return (replay_.empty() ? "" : "replay: " + replay_ + " ASX_MODEL_OPS=" + std::to_string(operations) + "\n") +
-           "scenario '" + std::string(scenario_) + "', after " + std::to_string(operations) + " operations: ";
-  }
-
- private:
-  static void explain(const asx::assert_site& site) noexcept {
-    std::fprintf(stderr, "%s:%d: assertion failed: %s\n  %s\n", site.file, site.line, site.expression, site.why);
-    if (running_ == nullptr) return;
-    std::fprintf(stderr, "%s\n%s", running_->text(running_->pair_.applied()).c_str(),
-                 running_->pair_.recent_operations().c_str());
-  }
-
-  static inline const replay_on_assert* running_ = nullptr;
-
-  const wheel_pair& pair_;
-  std::string_view scenario_;
-  std::string replay_;
-  asx::assert_handler former_;
-};
+// What an assertion that fails in this pair adds to its words.
+replay_on_assert watch(const wheel_pair& pair, const replay_line& line) {
+  return replay_on_assert([&pair, line] { return line.text(pair.applied()) + "\n" + pair.recent_operations(); });
+}
 
 // Everything that is left comes out, in the model's order, however far the clock must jump.
 std::string drain(wheel_pair& pair) {
@@ -130,7 +103,7 @@ wheel_operation at(const small_step& step, const asx::wheel_model& model) {
 
 std::string run_small(const wheel_scenario& world, std::span<const std::size_t> word) {
   wheel_pair pair(world.config);
-  const replay_on_assert running(pair, world.name, {});
+  const replay_on_assert running = watch(pair, {world.name, {}});
   for (const std::size_t letter : word) {
     std::string difference = pair.apply(at(small_alphabet[letter], pair.model()));
     if (!difference.empty()) return difference;
@@ -187,15 +160,15 @@ std::string run_scenario(const wheel_scenario& scenario, std::size_t place, std:
     asx::splitmix64 draws(episode_seed);
     asx::operation_source source(draws, scenario);
     wheel_pair pair(scenario.config);
-    const replay_on_assert running(
-        pair, scenario.name,
-        "ASX_MODEL_SEED=" + std::to_string(episode_seed) + " ASX_MODEL_CONFIG=" + std::to_string(place));
+    const replay_line line{
+        scenario.name, "ASX_MODEL_SEED=" + std::to_string(episode_seed) + " ASX_MODEL_CONFIG=" + std::to_string(place)};
+    const replay_on_assert running = watch(pair, line);
     const std::uint64_t length = std::min(scenario.episode, operations - done);
     std::string difference;
     while (difference.empty() && pair.applied() < length) difference = pair.apply(source.draw(pair.model()));
     const std::uint64_t applied = pair.applied();
     if (difference.empty()) difference = drain(pair);
-    if (!difference.empty()) return running.text(applied) + difference;
+    if (!difference.empty()) return line.text(applied) + difference;
     for (std::size_t e = 0; e < coverage.size(); ++e) coverage[e] += pair.coverage()[e];
     done += length;
   }
@@ -233,7 +206,7 @@ TEST(timer_wheel_random_worlds, a_flood_comes_out_in_order) {
   constexpr auto spans =
       std::to_array<duration>({ms(1), ms(200), ms(60'000), duration::hours(4), duration::hours(23), duration::days(7)});
   wheel_pair pair(wheel_config{});
-  const replay_on_assert running(pair, "flood", {});
+  const replay_on_assert running = watch(pair, {"flood", {}});
   asx::splitmix64 draws(94);
   for (int i = 0; i < 6000; ++i) {
     const duration span = spans[draws.next_below(spans.size())];

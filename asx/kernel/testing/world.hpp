@@ -35,7 +35,7 @@ struct action {
     // These end the poll.
     yield,         // Explicit yield: pending, queued again behind its equals.
     park,          // Takes a waker and returns pending: waits until woken.
-    sleep,         // Registers a timer for now + n ns and returns pending. A refused registration goes on.
+    sleep,         // Registers a timer for now + n ns and returns pending; if that is refused, the next action follows.
     pend,          // Returns pending with no waker taken: counts as a yield.
     return_ok,     // Ready; with payload n when n != 0, bare ok when n == 0.
     return_error,  // Error with status stale_handle and detail n.
