@@ -156,6 +156,36 @@ class ASX_API extension {
     to.task = std::exchange(from.task, nullptr);
   }
 
+  // ---- coroutines
+  /// For an exception: the place is where the task was spawned.
+  static void panic(cx& c, std::string_view text) noexcept {
+    c.task_->region->owner_kernel->panic(*c.task_, text, c.task_->site);
+  }
+  /// A block that counts as `nominal` bytes; null when the contract or the memory refuses.
+  [[nodiscard]] static void* take_block(kernel& k, std::uint64_t nominal, std::size_t bytes,
+                                        std::size_t alignment) noexcept {
+    if (!k.has_bytes(nominal)) return nullptr;
+    void* const block = k.blocks_.allocate(bytes, alignment);
+    if (block != nullptr) k.bytes_ += nominal;
+    return block;
+  }
+  static void give_block(kernel& k, std::uint64_t nominal, void* block, std::size_t bytes,
+                         std::size_t alignment) noexcept {
+    k.bytes_ -= nominal;
+    k.blocks_.release(block, bytes, alignment);
+  }
+  /// Of the task that a reserved slot is for.
+  [[nodiscard]] static cx cx_of(const task_slot& slot) noexcept { return cx(*slot.task_); }
+  [[nodiscard]] static std::uint32_t coop_limit(const cx& c) noexcept {
+    return c.task_->region->owner_kernel->contract_.coop_limit;
+  }
+  /// it has done enough in this poll; the task is queued again.
+  static void note_coop_yield(cx& c) noexcept {
+    kernel& k = *c.task_->region->owner_kernel;
+    k.note(event_kind::task_coop_yielded, c.task_->task().value, c.task_->region->id.value, k.contract_.coop_limit);
+    c.yield();
+  }
+
   // ---- obligations
   [[nodiscard]] static bool takes_obligations(const kernel& k, const task_record& t) noexcept {
     return k.gate(*t.region).code == status::ok;
