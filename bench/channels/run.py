@@ -160,11 +160,12 @@ def main():
                         "(default a million, quick 400,000)")
     parser.add_argument("--only", help="names of peers, comma-separated")
     parser.add_argument("--json", type=pathlib.Path, help="write everything that was measured to this file")
-    parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path(tempfile.gettempdir()) / "asx-bench-channels",
-                        help="where to build (default: a folder in the system's temporary one)")
+    parser.add_argument("--build", type=pathlib.Path,
+                        default=pathlib.Path(tempfile.gettempdir()) / "asx-bench-channels", help="where to build (default: a folder in the system's temporary one)")
     parser.add_argument("--cpu", type=int, default=(os.cpu_count() or 1) - 1, help="the processor to pin to")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="compilers at once")
-    parser.add_argument("--cxx", default=os.environ.get("CXX", "g++"), help="the compiler (default: $CXX, then g++)")
+    parser.add_argument("--cxx", default=os.environ.get("CXX") or shutil.which("g++") or "g++-12",
+                        help="the compiler (default: $CXX, then g++, then g++-12)")
     parser.add_argument("--check", action="store_true", help="fail when asx allocates in the steady state")
     args = parser.parse_args()
 
@@ -177,6 +178,8 @@ def main():
     if reps < 1 or messages < 8 or args.jobs < 1:
         parser.error("--reps and --jobs are at least 1, --messages at least 8")
     programs = build_all(args.build, args.cxx, wanted, not args.quick, args.jobs)
+    if not programs:
+        sys.exit("nothing to measure")
 
     about, used = machine(), versions(args.cxx, programs)
     print(f"machine: {about['cpu']}, {about['cores']} cores, Linux {about['kernel']}, load {about['load']:.1f}, "
@@ -197,10 +200,10 @@ def main():
 
     middle = {key: statistics.median(values) for key, values in samples.items()}
     print(f"\nns a message, or a round trip; median of {reps} runs (lowest - highest); producers x capacity")
-    print(f"{'workload':<15}" + "".join(f"{n:>24}" for n in programs))
+    print(f"{'workload':<15}" + "".join(f"{n:>23}" for n in programs))
     for workload in WORKLOADS:
         print(f"{workload:<15}" + "".join(
-            f"{f'{middle[workload, n]:.1f} ({min(samples[workload, n]):.1f} - {max(samples[workload, n]):.1f})':>24}"
+            f"{f'{middle[workload, n]:.1f} ({min(samples[workload, n]):.1f} - {max(samples[workload, n]):.1f})':>23}"
             for n in programs))
     if "asx" in programs and len(programs) > 1:
         others = [n for n in programs if n != "asx"]
@@ -218,10 +221,11 @@ def main():
             print(f"{workload:<15}" + "".join(
                 f"{1000 * allocated[workload, n] / operations[workload, n]:>10.3g}" for n in counted))
     if args.json:
-        args.json.write_text(json.dumps({"machine": about, "versions": used, "reps": reps, "messages": messages, "results": [
-            {"library": n, "workload": w, "ns_per_op": middle[w, n], "samples": samples[w, n],
-             "allocations": allocated.get((w, n)), "operations": operations.get((w, n))}
-            for n in programs for w in WORKLOADS]}, indent=1) + "\n")
+        results = [{"library": n, "workload": w, "ns_per_op": middle[w, n], "samples": samples[w, n],
+                    "allocations": allocated.get((w, n)), "operations": operations.get((w, n))}
+                   for n in programs for w in WORKLOADS]
+        args.json.write_text(json.dumps({"machine": about, "versions": used, "reps": reps, "messages": messages,
+                                         "results": results}, indent=1) + "\n")
     greedy = [w for w in WORKLOADS if allocated.get((w, "asx"))]
     if args.check and greedy:
         print(f"\nasx allocates in the steady state: {', '.join(greedy)}")
