@@ -105,7 +105,17 @@ class ASX_API extension {
     return k.checkpoint(*c.task_);
   }
 
+  /// A checkpoint would say ok and change nothing; a monitor may still want to see it.
+  [[nodiscard]] static bool is_untroubled(const cx& c) noexcept {
+    return c.task_->state == task_state::running && c.task_->left.deadline.is_none();
+  }
+
   // ---- events and refusals
+  /// Nobody listens: no journal, no monitors, no trace that could be full. It stays so.
+  [[nodiscard]] static bool is_quiet(const kernel& k) noexcept {
+    return !is_told(k) && !k.ghosts_.is_on() && !k.rejects();
+  }
+  [[nodiscard]] static bool is_told(const kernel& k) noexcept { return k.log_.mode() != journal_mode::off; }
   static std::uint64_t note(kernel& k, event_kind kind, std::uint64_t subject, std::uint64_t object = 0,
                             std::uint64_t a = 0, std::uint64_t b = 0, std::uint32_t flags = 0,
                             std::uint64_t cause = 0) noexcept {
@@ -137,6 +147,7 @@ class ASX_API extension {
     from.remove(w);
     to.enter(w, t, id);
   }
+  [[nodiscard]] static bool is_queued(const waiter& w) noexcept { return w.task_->is_queued(); }
   [[nodiscard]] static task_record& waiting_task(const waiter& w) noexcept { return *w.task_; }
   [[nodiscard]] static std::uint64_t number_of(const task_record& t) noexcept { return t.task().value; }
   static void wake(kernel& k, task_record& t, wake_code why, std::uint64_t cause = 0) noexcept {
@@ -144,9 +155,22 @@ class ASX_API extension {
   }
 
   // ---- cleanup stacks
-  static void hold(kernel& k, task_record& t, cleanup_hook& hook) noexcept { k.push_hook(t, hook); }
+  static void hold(task_record& t, cleanup_hook& hook) noexcept { kernel::push_hook(t, hook); }
+  /// Of a hook without a promise, which is likely let go of before anything else is held: the newest lies in one word.
+  static void take_in_hand(task_record& t, cleanup_hook& hook) noexcept {
+    if (t.in_hand != nullptr) [[unlikely]]
+      kernel::stack_in_hand(t);
+    hook.task = &t;
+    t.in_hand = &hook;
+  }
   static void let_go(cleanup_hook& hook) noexcept {
-    if (hook.task != nullptr) kernel::release_hook(hook);
+    if (hook.task == nullptr) return;
+    if (hook.task->in_hand == &hook) [[likely]] {
+      hook.task->in_hand = nullptr;
+      hook.task = nullptr;
+    } else {
+      kernel::release_hook(hook);
+    }
   }
 
   /// `to` takes the place of `from` on its stack.

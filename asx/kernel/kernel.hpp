@@ -327,7 +327,8 @@ class ASX_API kernel {
   void after_poll(task_record& t, poll_result said) noexcept;
   void panic(task_record& t, std::string_view text, const std::source_location& site) noexcept;
   void unwind(task_record& t, bool is_leak) noexcept;
-  void push_hook(task_record& t, cleanup_hook& hook) noexcept;
+  static void stack_in_hand(task_record& t) noexcept;
+  static void push_hook(task_record& t, cleanup_hook& hook) noexcept;
   static void release_hook(cleanup_hook& hook) noexcept;
   [[nodiscard]] static const char* promise_of(const task_record& t) noexcept;
   void end(task_record& t, task_trigger on, task_outcome result, std::uint32_t flags = 0) noexcept;

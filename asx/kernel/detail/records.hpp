@@ -115,6 +115,7 @@ struct task_record : place,
 
   // What belongs to it.
   intrusive_list<cleanup_hook, cleanup_tag> cleanups;
+  cleanup_hook* in_hand = nullptr;  // The top of the stack, when it is a permit that was just taken.
   std::uint32_t cleanup_depth = 0;  // Of the actions that users pushed,
   std::uint32_t held = 0;           // of permits and guards,
   std::uint32_t promises = 0;       // and of those among them that it must not forget.
