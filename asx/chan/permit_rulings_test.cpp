@@ -171,8 +171,8 @@ TEST(channel_rulings, r235_sends_without_a_permit_are_told_in_one_word_or_two) {
   mark = s.mark();
   EXPECT_EQ(ch.tx.send_evict_oldest(3).evicted, 1);
   ASSERT_EQ(s.channel_kinds(mark), (kinds{event_kind::message_evicted, event_kind::permit_sent}));
-  EXPECT_EQ(s.events(mark)[0].b, pack(1, 0));
-  EXPECT_EQ(s.events(mark)[1].b, pack(2, 0));
+  EXPECT_EQ(s.events(event_kind::message_evicted, mark)[0].b, pack(1, 0));
+  EXPECT_EQ(s.events(event_kind::permit_sent, mark)[0].b, pack(2, 0));
 
   mark = s.mark();
   send_permit<int> none;
@@ -200,14 +200,15 @@ TEST(channel_rulings, r235_events_of_a_permit_tell_queued_and_reserved_after_the
   EXPECT_EQ(first.send(2).code, status::ok);
   second.abort();
   EXPECT_EQ(ch.rx.try_recv().value, 1);
-  EXPECT_EQ(s.channel_kinds(mark),
-            (kinds{event_kind::permit_reserved, event_kind::permit_reserved, event_kind::permit_sent,
-                   event_kind::permit_aborted, event_kind::message_received}));
-  const std::vector<event> told = s.events(mark);
+  std::vector<event> told = s.events(mark);
+  std::erase_if(told, [](const event& e) { return e.kind == event_kind::input_send; });  // That the host sends.
   ASSERT_EQ(told.size(), 5U);
+  const kinds order{event_kind::permit_reserved, event_kind::permit_reserved, event_kind::permit_sent,
+                    event_kind::permit_aborted, event_kind::message_received};
   const std::array<std::uint64_t, 5> after{pack(1, 1), pack(1, 2), pack(2, 1), pack(2, 0), pack(1, 0)};
   const std::array<std::uint64_t, 5> numbers{2, 3, 2, 3, 1};
   for (std::size_t i = 0; i < told.size(); ++i) {
+    EXPECT_EQ(told[i].kind, order[i]) << i;
     EXPECT_EQ(told[i].b, after[i]) << i;
     EXPECT_EQ(told[i].a, numbers[i]) << i;
   }

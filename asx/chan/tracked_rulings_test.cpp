@@ -1,5 +1,5 @@
 // asx/chan/tracked_rulings_test.cpp - the rulings' own tests on channels among regions, limits and obligations: R-32,
-//
+//
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "asx/chan/testing/puppets.hpp"
+#include "asx/journal/event_table.hpp"
 
 namespace asx {
 namespace {
@@ -53,9 +54,9 @@ TEST(channel_rulings, r71_closing_and_draining_leave_a_channel_alone_but_admit_n
   EXPECT_EQ(s.report(r).state, region_state::draining) << "single steps drive nothing";
   works();
   EXPECT_EQ(s.k.begin_finalize(r), status::ok);
+  EXPECT_EQ(s.k.finish_close(r), status::ok);
   EXPECT_EQ(ch.tx.try_send(1).code, status::disconnected);
   EXPECT_EQ(ch.rx.try_recv().code, status::disconnected);
-  EXPECT_EQ(s.k.finish_close(r), status::ok);
 }
 
 TEST(channel_rulings, r71_creation_refuses_in_the_order_of_admission) {
@@ -270,7 +271,6 @@ TEST(channel_rulings, r128_a_region_that_is_not_open_refuses_before_the_channel_
     EXPECT_EQ(s.count(event_kind::refused_slot, mark), 1U);
     EXPECT_EQ(s.events(mark).size(), 1U);
     EXPECT_EQ(s.tx.try_reserve(mine.permit), status::region_not_open);
-    EXPECT_EQ(s.events(mark).size(), 1U) << "who only tries is answered by the status (R-235)";
   });
   EXPECT_EQ(s.report(s.worker).state, task_state::cancel_requested) << "admission comes before the checkpoint";
   EXPECT_FALSE(mine.wait.is_waiting());
@@ -308,6 +308,53 @@ TEST(channel_rulings, r149_a_pending_tracked_reserve_ends_when_its_region_closes
   EXPECT_EQ(look(s.ch.tx).waiters, 1U);
   EXPECT_TRUE(s.is_woken(other)) << "the slot is the next one's";
   EXPECT_EQ(poll_reserve(s, other, s.ch.tx, behind), status::ok);
+}
+
+TEST(channel_rulings, r235_a_refused_tracked_reserve_is_told_by_one_refused_slot) {
+  runtime_config config = puppet_config();
+  config.contract.max_obligations = 0;
+  tracked_stage s(config);
+  tracked_attempt<> mine;
+  const auto expect_told = [&s](std::uint64_t after, status code, limit_code limit) {
+    const std::vector<event> told = s.events(after);
+    ASSERT_EQ(told.size(), 1U);
+    EXPECT_EQ(told[0].kind, event_kind::refused_slot);
+    EXPECT_EQ(told[0].object, look(s.ch.tx).id.value);
+    EXPECT_EQ(low_half(told[0].a), static_cast<std::uint32_t>(code));
+    EXPECT_EQ(high_half(told[0].a), static_cast<std::uint32_t>(limit));
+  };
+  s.act(s.worker, [&](cx& c) {
+    const std::uint64_t hash = s.k.state_hash();
+    const std::uint64_t mark = s.mark();
+    EXPECT_EQ(s.tx.poll_reserve(c, mine.wait, mine.permit), status::resource_exhausted);
+    EXPECT_EQ(s.k.state_hash(), hash);
+    expect_told(mark, status::resource_exhausted, limit_code::obligations);
+  });
+  EXPECT_EQ(s.k.begin_close(s.home), status::ok);
+  s.act(s.worker, [&](cx& c) {
+    const std::uint64_t mark = s.mark();
+    EXPECT_EQ(s.tx.poll_reserve(c, mine.wait, mine.permit), status::region_not_open);
+    expect_told(mark, status::region_not_open, limit_code::none);
+  });
+}
+
+TEST(channel_rulings, r235_a_refused_tracked_try_reserve_is_told_by_nothing) {
+  runtime_config config = puppet_config();
+  config.contract.max_obligations = 0;
+  tracked_stage s(config);
+  const auto silent = [&s](status code) {
+    const std::uint64_t hash = s.k.state_hash();
+    const std::uint64_t mark = s.mark();
+    tracked_permit<int> none;
+    EXPECT_EQ(s.tx.try_reserve(none), code);
+    EXPECT_EQ(s.k.state_hash(), hash);
+    for (const event& e : s.events(mark)) ADD_FAILURE() << name(code) << " was told by " << name(e.kind);
+  };
+  s.act(s.worker, [&](cx&) { silent(status::resource_exhausted); });
+  fill(s.ch.tx, {1, 2});
+  s.act(s.worker, [&](cx&) { silent(status::full); });
+  EXPECT_EQ(s.k.begin_close(s.home), status::ok);
+  s.act(s.worker, [&](cx&) { silent(status::region_not_open); });
 }
 
 TEST(channel_rulings, r64_a_tracked_send_to_a_dropped_receiver_aborts_its_obligation) {
