@@ -235,6 +235,17 @@ const way ways[] = {
     {"dropped sender of the waiter", free_slot, [](scene& at) { at.other.drop(); }},
     {"assigned sender of the waiter", free_slot, [](scene& at) { at.other = sender<int>(); }},
     {"end of the waiter's task", free_slot, [](scene& at) { at.s.finish(at.quitter); }},
+    {"overrun of the waiter's task", free_slot,
+     [](scene& at) {
+       EXPECT_EQ(at.s.k.request_cancel(at.quitter.handle, {cancel_kind::shutdown, {}}), status::ok);
+       at.s.rt.run_until_idle();
+       EXPECT_TRUE(at.s.result(at.quitter).is_cancelled());
+     }},
+    {"close of the region of the waiter's task", free_slot,
+     [](scene& at) {
+       EXPECT_EQ(at.s.k.close(at.home, {cancel_kind::shutdown, {}}), status::ok);
+       at.s.rt.run_until_idle();
+     }},
     {"end of the waiter's task from outside", free_slot,
      [](scene& at) { EXPECT_EQ(at.s.k.complete(at.quitter.handle, task_outcome::err({})), status::ok); }},
     {"tracked claim beyond max_obligations",
