@@ -218,6 +218,11 @@ class receiver {
     if (s != status::ok) return {s, {}};
     return detail::take_from<T>(*core);
   }
+  /// As poll_recv, but takes nothing: ok when try_recv will give a value. For those who wait for several things at once.
+  [[nodiscard]] status poll_ready(cx& c) noexcept {
+    channel_core* const core = core_.get();
+    return core == nullptr ? core_.why_not() : core->poll_recv(c);
+  }
   /// ok and the oldest value; stale_handle, disconnected, empty.
   recv_result<T> try_recv() {
     channel_core* const core = core_.get();

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "asx/kernel/kernel.hpp"
 
@@ -129,6 +130,13 @@ class ASX_API extension {
                    std::uint64_t id = 0) noexcept;
   static void remove(wait_queue& queue, waiter& w) noexcept { queue.remove(w); }
   static void leave(waiter& w, leave_code how) noexcept { w.leave(how); }
+  /// To the back of another queue, under its number and its task.
+  static void move_to(wait_queue& from, wait_queue& to, waiter& w) noexcept {
+    task_record& t = *w.task_;
+    const std::uint64_t id = w.id_;
+    from.remove(w);
+    to.enter(w, t, id);
+  }
   [[nodiscard]] static task_record& waiting_task(const waiter& w) noexcept { return *w.task_; }
   [[nodiscard]] static std::uint64_t number_of(const task_record& t) noexcept { return t.task().value; }
   static void wake(kernel& k, task_record& t, wake_code why, std::uint64_t cause = 0) noexcept {
@@ -141,7 +149,47 @@ class ASX_API extension {
     if (hook.task != nullptr) kernel::release_hook(hook);
   }
 
+  /// `to` takes the place of `from` on its stack.
+  static void replace(cleanup_hook& from, cleanup_hook& to) noexcept {
+    from.task->cleanups.insert_before(from, to);
+    static_cast<list_hook<cleanup_tag>&>(from).unlink();
+    to.task = std::exchange(from.task, nullptr);
+  }
+
+  // ---- coroutines
+  /// For an exception: the place is where the task was spawned.
+  static void panic(cx& c, std::string_view text) noexcept {
+    c.task_->region->owner_kernel->panic(*c.task_, text, c.task_->site);
+  }
+  /// A block that counts as `nominal` bytes; null when the contract or the memory refuses.
+  [[nodiscard]] static void* take_block(kernel& k, std::uint64_t nominal, std::size_t bytes,
+                                        std::size_t alignment) noexcept {
+    if (!k.has_bytes(nominal)) return nullptr;
+    void* const block = k.blocks_.allocate(bytes, alignment);
+    if (block != nullptr) k.bytes_ += nominal;
+    return block;
+  }
+  static void give_block(kernel& k, std::uint64_t nominal, void* block, std::size_t bytes,
+                         std::size_t alignment) noexcept {
+    k.bytes_ -= nominal;
+    k.blocks_.release(block, bytes, alignment);
+  }
+  /// Of the task that a reserved slot is for.
+  [[nodiscard]] static cx cx_of(const task_slot& slot) noexcept { return cx(*slot.task_); }
+  [[nodiscard]] static std::uint32_t coop_limit(const cx& c) noexcept {
+    return c.task_->region->owner_kernel->contract_.coop_limit;
+  }
+  /// it has done enough in this poll; the task is queued again.
+  static void note_coop_yield(cx& c) noexcept {
+    kernel& k = *c.task_->region->owner_kernel;
+    k.note(event_kind::task_coop_yielded, c.task_->task().value, c.task_->region->id.value, k.contract_.coop_limit);
+    c.yield();
+  }
+
   // ---- obligations
+  [[nodiscard]] static bool takes_obligations(const kernel& k, const task_record& t) noexcept {
+    return k.gate(*t.region).code == status::ok;
+  }
   /// ok, stale_handle, region_not_open or admission_closed: whether a region takes obligations now.
   [[nodiscard]] static status gate(kernel& k, region_handle region, event_kind told, std::uint64_t object) noexcept;
 };

@@ -457,6 +457,7 @@ void kernel::end(task_record& t, task_trigger on, task_outcome result, std::uint
   ghosts_.ended(t);
   const std::uint64_t before = std::exchange(cause_, ended);
   serve(t.joiners, wake_code::joined, event_kind::task_joined, t.task().value);
+  fail_fast(r, t, result, ended);
   cause_ = before;
   look_at(r);
   if (t.drop != nullptr) {  // It may call back, and even close the region.

@@ -163,6 +163,10 @@ struct region_record : list_hook<struct sibling_tag>, list_hook<owner_tag>, list
   bool had_child = false;
   bool is_close_held = false;
   bool has_reason = false;
+  bool ends_when_empty = false;
+  bool fails_fast = false;
+  task_id failed{};  // Who made it fail fast, and with what.
+  error failure{status::ok, 0};
   std::uint64_t closing_event = 0;  // What its children's cancels follow from.
   budget limits;
   intrusive_list<region_record, sibling_tag> children;  // Not closed, in creation order.
