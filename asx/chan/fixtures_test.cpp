@@ -491,7 +491,8 @@ TEST(fixtures, ch_fifo_001) {
 
 // ---- eviction -----------------------------------------------------------------------------------------------------
 
-// Goal:   an evicting send takes the oldest committed message out and returns it; with room it evicts nothing. R-68.
+// Goal:   an evicting send takes the oldest committed message out and returns it; with room it evicts nothing.
+// Method: capacity 2 with one message, then two. R-68.
 void evicts_the_oldest() {
   puppet_stage s;
   auto ch = open_channel(s, 2);
@@ -514,7 +515,8 @@ TEST(fixtures, channel_evict_committed_008) {
   evicts_the_oldest();
 }
 
-// Goal:   reserved slots are never evicted: full when there are no others, and a permit always finds its slot. R-68.
+// Goal:   reserved slots are never evicted: full when there are no others, and a permit always finds its slot.
+// Method: capacity 2, both reserved; then one committed and one reserved. R-68.
 void spares_the_reserved() {
   puppet_stage s;
   auto ch = open_channel(s, 2);

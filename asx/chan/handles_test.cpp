@@ -21,10 +21,8 @@ using testing::open_channel;
 using testing::poll_recv;
 using testing::poll_reserve;
 using testing::puppet;
-using testing::puppet_config;
 using testing::puppet_stage;
 using testing::told_wakes;
-using testing::tracked_attempt;
 
 // ---- endpoints ----------------------------------------------------------------------------------------------------
 
@@ -69,9 +67,9 @@ TEST(channel_handles, assigning_something_to_itself_changes_nothing) {
   attempt<> waiting;
   EXPECT_EQ(poll_reserve(s, a, ch.tx, waiting), status::would_block);
   const std::uint64_t mark = s.mark();
-  const sender<int>& same_tx = ch.tx;
+  sender<int>& same_tx = ch.tx;
   ch.tx = same_tx;
-  ch.tx = std::move(const_cast<sender<int>&>(same_tx));
+  ch.tx = std::move(same_tx);
   receiver<int>& same_rx = ch.rx;
   ch.rx = std::move(same_rx);
   send_permit<int>& same_permit = permit;

@@ -32,7 +32,6 @@ using testing::puppet;
 using testing::puppet_config;
 using testing::puppet_stage;
 using testing::roll;
-using testing::told_wakes;
 using testing::tracked_attempt;
 
 // ---- limits -------------------------------------------------------------------------------------------------------
@@ -264,7 +263,8 @@ TEST(fixtures, ch_capacity_invariant_001) {
 }
 
 // Goal:   a channel without slots is fatal: the task that asks for one ends panicked, outside of tasks the hook is
-//         called; no channel exists. R-73.
+//         called; no channel exists.
+// Method: asked for by a task and by the host; events and bytes are looked at. R-73.
 TEST(fixtures, ch_capacity_zero_panic_001) {
   puppet_stage s;
   puppet& a = s.task();
@@ -287,7 +287,8 @@ TEST(fixtures, ch_capacity_zero_panic_001) {
 // ---- tracked permits ----------------------------------------------------------------------------------------------
 
 // Goal:   a tracked permit that is dropped unresolved panics its task; the slot returns, the obligation stays reserved
-//         until its region ends, and is leaked then. INV-CH-10, R-32.
+//         until its region ends, and is leaked then.
+// Method: one slot, a waiter behind; the drop happens in a poll of the task that reserved. INV-CH-10, R-32.
 TEST(fixtures, ch_obligation_leak_001) {
   puppet_stage s;
   const region_handle r = s.region();
@@ -316,6 +317,7 @@ TEST(fixtures, ch_obligation_leak_001) {
 }
 
 // Goal:   sending through a tracked permit commits its obligation and returns the proof.
+// Method: a task reserves and sends; obligation, ledger and proof are looked at. 001 s9.9, R-128.
 TEST(fixtures, ch_obligation_commit_001) {
   puppet_stage s;
   const region_handle r = s.region();
@@ -341,7 +343,8 @@ TEST(fixtures, ch_obligation_commit_001) {
   EXPECT_EQ(drain(ch.rx), (std::vector<int>{5}));
 }
 
-// Goal:   aborting a tracked permit aborts its obligation and returns the proof.
+// Goal:   aborting a tracked permit aborts its obligation and returns the proof, once.
+// Method: a task reserves, and the permit is aborted twice. 001 s9.9, R-66.
 TEST(fixtures, ch_obligation_abort_001) {
   puppet_stage s;
   const region_handle r = s.region();
@@ -503,7 +506,8 @@ std::string replay() {
 }
 
 // Goal:   the same traffic leaves the same journal, on every machine. A change of the digest is a change of what a
-//         channel does. R-120.
+//         channel does.
+// Method: one run that uses everything a channel has, twice, and against a digest that is written down. R-120.
 TEST(fixtures, int_replay_channel_001) {
   const std::string digest = replay();
   EXPECT_EQ(digest, replay());

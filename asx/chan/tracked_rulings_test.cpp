@@ -26,7 +26,6 @@ using testing::poll_reserve;
 using testing::puppet;
 using testing::puppet_config;
 using testing::puppet_stage;
-using testing::told_wake;
 using testing::told_wakes;
 using testing::tracked_attempt;
 

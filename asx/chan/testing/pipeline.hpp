@@ -68,12 +68,10 @@ class parcel {
 struct plain_kit {
   using sender = asx::sender<parcel>;
   using permit = send_permit<parcel>;
-  static constexpr bool is_tracked = false;
 };
 struct tracked_kit {
   using sender = tracked_sender<parcel>;
   using permit = tracked_permit<parcel>;
-  static constexpr bool is_tracked = true;
 };
 
 /// One end of a stage that sends: it keeps a parcel in hand until a permit takes it.
