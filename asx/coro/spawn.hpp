@@ -186,6 +186,16 @@ class spawned_body final : public spawned<T> {
   std::optional<std::tuple<F, Args...>> body_;
 };
 
+/// The value of an ok outcome; a unit says nothing and is none.
+template <class T>
+T value_in(outcome<T>&& how) {
+  if constexpr (std::is_same_v<T, unit>) {
+    return {};
+  } else {
+    return std::move(how).value();
+  }
+}
+
 template <class F, class... Args>
 using task_of = std::invoke_result_t<std::decay_t<F>&, cx, std::decay_t<Args>...>;
 
