@@ -26,8 +26,6 @@
 
 namespace asx {
 
-inline constexpr std::string_view tracked_leak_message = "OBLIGATION TOKEN LEAKED: SendPermit";
-
 /// Evidence that a promise was kept: only a send that queued its value makes one.
 class committed_proof {
  public:
@@ -93,6 +91,7 @@ class ASX_API tracked_core {
 
   permit_core permit_;
   obligation_handle obligation_{};
+  int exceptions_ = 0;  // In flight when it was taken: one more, and its poll is being unwound.
 };
 
 template <class T>

@@ -121,6 +121,7 @@ enum class event_kind : std::uint16_t {
   sync_notified = 535,
   sync_closed = 536,
   sync_freed = 537,
+  sync_added = 538,
 
   // ---- timers
   timer_registered = 600,

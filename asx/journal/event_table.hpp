@@ -87,7 +87,7 @@ inline constexpr auto make_event_table = [] {
   constexpr operand_info result{f::error, f::number, "status of an err; its detail, low 32 bits"};
   constexpr operand_info room{f::number, f::number, "queued messages; reserved slots, both after the move"};
   constexpr operand_info permit{f::permit, f::none, "permit number in the channel"};
-  constexpr operand_info waiter{f::waiter, f::none, "waiter number in the channel"};
+  constexpr operand_info waiter{f::waiter, f::none, "waiter number in the queue"};
   constexpr operand_info units{f::number, f::number, "units left; waiters"};
   constexpr operand_info state{f::number, f::number, "senders left; messages discarded"};
   // clang-format off: a table is read by its rows
@@ -287,6 +287,8 @@ inline constexpr auto make_event_table = [] {
       {sync_closed, "sync_closed", "sync", f::sync, f::task, {f::number, f::none, "waiters told"}, nothing,
        "{s} is closed: {a} waiters see disconnected"},
       {sync_freed, "sync_freed", "sync", f::sync, f::region, nothing, nothing, "the storage of {s} is free"},
+      {sync_added, "sync_added", "sync", f::sync, f::task, {f::number, f::none, "units"}, units,
+       "{o} added {a} to {s}: {b} left"},
 
       // ---- timers
       {timer_registered, "timer_registered", "wheel", f::timer, f::task, {f::time, f::none, "deadline"},
