@@ -1,0 +1,48 @@
+// asx/chan/near_throwing_test.cpp - values that throw when they are moved or copied leave oneshot, watch, broadcast and
+// rendezvous as they were. Builds without exceptions have no such values and leave this file out.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+#include "asx/chan/oneshot.hpp"
+#include "asx/chan/testing/near.hpp"
+
+namespace asx {
+namespace {
+
+using testing::puppet_stage;
+using testing::thrower;
+
+TEST(oneshot_throwing, a_value_that_throws_on_its_way_in_leaves_the_sender_alive) {
+  puppet_stage s;
+  auto [code, tx, rx] = oneshot<thrower>(s.k, s.rt.root());
+  ASSERT_EQ(code, status::ok);
+  int fuse = 1;
+  const std::uint64_t before = s.mark();
+  thrower value(1, &fuse);
+  EXPECT_THROW(static_cast<void>(tx.send(std::move(value))), std::string);
+  EXPECT_EQ(s.mark(), before);
+  fuse = 2;  // Into the parameter it goes; out of it, it does not.
+  EXPECT_THROW(static_cast<void>(tx.send(std::move(value))), std::string);
+  EXPECT_EQ(s.mark(), before);
+  EXPECT_TRUE(tx.is_live());
+  EXPECT_EQ(rx.try_recv().code, status::empty);
+  EXPECT_EQ(tx.send(std::move(value)).code, status::ok);
+}
+
+TEST(oneshot_throwing, a_value_that_throws_on_its_way_out_stays_queued) {
+  puppet_stage s;
+  auto [code, tx, rx] = oneshot<thrower>(s.k, s.rt.root());
+  ASSERT_EQ(code, status::ok);
+  int fuse = 0;
+  EXPECT_EQ(tx.send(thrower(3, &fuse)).code, status::ok);
+  fuse = 1;
+  EXPECT_THROW(static_cast<void>(rx.try_recv()), std::string);
+  const auto r = rx.try_recv();
+  ASSERT_EQ(r.code, status::ok);
+  EXPECT_EQ(r.value->number, 3);
+}
+
+}  // namespace
+}  // namespace asx
