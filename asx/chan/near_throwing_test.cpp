@@ -7,6 +7,7 @@
 
 #include "asx/chan/oneshot.hpp"
 #include "asx/chan/testing/near.hpp"
+#include "asx/chan/watch.hpp"
 
 namespace asx {
 namespace {
@@ -42,6 +43,43 @@ TEST(oneshot_throwing, a_value_that_throws_on_its_way_out_stays_queued) {
   const auto r = rx.try_recv();
   ASSERT_EQ(r.code, status::ok);
   EXPECT_EQ(r.value->number, 3);
+}
+
+TEST(watch_throwing, a_value_that_throws_on_its_way_in_leaves_the_old_one) {
+  puppet_stage s;
+  auto [code, tx, rx] = watch<thrower>(s.k, s.rt.root(), thrower(1));
+  ASSERT_EQ(code, status::ok);
+  const std::uint64_t before = s.mark();
+  const std::uint64_t hash = s.k.state_hash();
+  for (int at = 1; at <= 2; ++at) {
+    int fuse = at;
+    thrower value(2, &fuse);
+    EXPECT_THROW(static_cast<void>(tx.send(std::move(value))), std::string);
+  }
+  EXPECT_EQ(s.mark(), before);
+  EXPECT_EQ(s.k.state_hash(), hash);
+  EXPECT_EQ(rx.visit([](const thrower& v) { EXPECT_EQ(v.number, 1); }), status::ok);
+  EXPECT_EQ(tx.send(thrower(3)).code, status::ok);
+  EXPECT_EQ(rx.visit([](const thrower& v) { EXPECT_EQ(v.number, 3); }), status::ok);
+}
+
+TEST(watch_throwing, a_first_value_that_throws_leaves_no_watch) {
+  puppet_stage s;
+  const std::uint64_t bytes = s.k.nominal_used();
+  for (int at = 1; at <= 2; ++at) {
+    int fuse = at;
+    thrower value(1, &fuse);
+    EXPECT_THROW(static_cast<void>(watch<thrower>(s.k, s.rt.root(), std::move(value))), std::string);
+    EXPECT_EQ(s.k.nominal_used(), bytes);
+  }
+  EXPECT_EQ(s.count(event_kind::channel_created), s.count(event_kind::channel_freed));
+}
+
+TEST(watch_throwing, a_visit_or_a_copy_that_throws_lets_go_of_the_value) {
+  puppet_stage s;
+  auto [code, tx, rx] = watch<int>(s.k, s.rt.root(), 1);
+  EXPECT_THROW(static_cast<void>(rx.visit([](const int&) { throw std::string("seen enough"); })), std::string);
+  EXPECT_EQ(tx.send(2).code, status::ok) << "nobody looks any more";
 }
 
 }  // namespace

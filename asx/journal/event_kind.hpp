@@ -112,6 +112,11 @@ enum class event_kind : std::uint16_t {
   sender_cloned = 521,
   sender_dropped = 522,
   channel_freed = 523,
+  // 540 to 549: watch, broadcast, rendezvous
+  value_published = 540,
+  receiver_lagged = 541,
+  receiver_cloned = 542,
+  receiver_dropped = 543,
 
   // ---- timers
   timer_registered = 600,

@@ -268,6 +268,14 @@ inline constexpr auto make_event_table = [] {
       {sender_dropped, "sender_dropped", "chan", f::channel, f::task, {f::number, f::none, "senders after"}, nothing,
        "{o} dropped a sender of {s}: {a} left"},
       {channel_freed, "channel_freed", "chan", f::channel, f::region, nothing, nothing, "the storage of {s} is free"},
+      {value_published, "value_published", "chan", f::channel, f::task, {f::number, f::none, "number of the value"},
+       {f::number, f::number, "receivers; values kept"}, "{o} published value {a} in {s} for {b} receivers"},
+      {receiver_lagged, "receiver_lagged", "chan", f::channel, f::task, {f::number, f::none, "values skipped"},
+       {f::number, f::none, "number of the oldest value kept"}, "{o} was too slow for {s}: {a} values skipped, {b} is next"},
+      {receiver_cloned, "receiver_cloned", "chan", f::channel, f::task, {f::number, f::none, "receivers after"},
+       nothing, "{o} made another receiver of {s}: {a} receivers"},
+      {receiver_dropped, "receiver_dropped", "chan", f::channel, f::task, {f::number, f::none, "receivers after"},
+       nothing, "{o} dropped a receiver of {s}: {a} left"},
 
       // ---- timers
       {timer_registered, "timer_registered", "wheel", f::timer, f::task, {f::time, f::none, "deadline"},

@@ -6,13 +6,18 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <deque>
 #include <functional>
+#include <initializer_list>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "asx/base/memory.hpp"
 #include "asx/base/random.hpp"
@@ -85,6 +90,10 @@ void expect_silent(puppet_stage& s, status code, Call call) {
 /// Copyable, over-aligned, and it knows where it lies.
 struct alignas(64) wide_value {
   explicit wide_value(int n) noexcept : number(n) {}
+  // Written out, so that it is passed by address: g++ has something to say about the other way.
+  wide_value(const wide_value& other) noexcept : number(other.number) {}
+  wide_value& operator=(const wide_value&) noexcept = default;
+  ~wide_value() = default;
   int number;
   [[nodiscard]] bool is_aligned() const noexcept { return reinterpret_cast<std::uintptr_t>(this) % 64 == 0; }
 };
@@ -132,10 +141,108 @@ struct thrower {
   return text == nullptr || *text == '\0' ? otherwise : std::strtoull(text, nullptr, 0);
 }
 
+/// A stage with a few tasks that come and go, and what a model of a primitive is held against: who was woken, and why.
+class model_stage {
+ public:
+  static constexpr std::uint32_t task_count = 4;
+  static constexpr std::uint32_t waiter_limit = 3;
+
+  explicit model_stage(std::string_view what) : what_(what), s(config()) {
+    for (std::uint32_t i = 0; i < task_count; ++i) tasks_[i] = {&s.task(), false};
+  }
+
+  [[nodiscard]] std::string recent() const {
+    std::string out = std::string(what_) + ", the last operations:\n";
+    for (const std::string& line : log_) out += "  " + line + "\n";
+    return out;
+  }
+
+ protected:
+  /// Answers that the primitive gave are counted: a run that hardly ever meets one proves too little.
+  status met(status code) {
+    ++coverage[name(code)];
+    return code;
+  }
+  /// An operation begins.
+  void begin() { mark_ = s.mark(); }
+  /// Says what comes next; a failure shows the last of these.
+  void say(std::string line) {
+    log_.push_back(std::move(line));
+    if (log_.size() > 24) log_.pop_front();
+  }
+  /// Everybody who was woken has been polled and has parked.
+  void rest() { s.rt.run_until_idle(); }
+
+  void act(std::uint32_t task, const std::function<void(cx&)>& deed) { s.act(*tasks_[task].who, deed); }
+  /// It has acknowledged; it must be renewed before it comes to rest, because its cleanup is bounded.
+  void cancel(std::uint32_t task) {
+    tasks_[task].is_cancelled = true;
+    s.cancel(*tasks_[task].who);
+  }
+  /// The task ends, and another takes its place.
+  void renew(std::uint32_t task) {
+    s.finish(*tasks_[task].who);
+    tasks_[task] = {&s.task(), false};
+  }
+  [[nodiscard]] bool is_cancelled(std::uint32_t task) const { return tasks_[task].is_cancelled; }
+
+  /// Empty when exactly these tasks were woken by the primitive since `begin`, in this order, each once.
+  [[nodiscard]] std::string compare_wakes(const std::vector<std::pair<std::uint32_t, wake_code>>& expected) {
+    told_wakes want;
+    for (const auto& [task, why] : expected) {
+      const std::uint64_t number = tasks_[task].who->number;
+      bool is_known = false;
+      for (const told_wake& w : want) is_known = is_known || w.task == number;
+      if (!is_known) want.push_back({number, why});
+    }
+    told_wakes got;
+    for (std::uint64_t i = s.rt.journal().size(); i-- > 0;) {
+      const event e = s.rt.journal().at(i);
+      if (e.seq <= mark_) break;
+      const auto why = static_cast<wake_code>(high_half(e.a));
+      const bool is_ours = why == wake_code::message || why == wake_code::slot || why == wake_code::disconnected;
+      if (e.kind == event_kind::task_woken && is_ours) got.insert(got.begin(), {e.subject, why});
+    }
+    if (got == want) return {};
+    return "woken " + ::testing::PrintToString(got) + ", the model says " + ::testing::PrintToString(want);
+  }
+  template <class A, class B>
+  static void differ(std::string& out, std::string_view what, const A& got, const B& want) {
+    if (!(got == want) && out.empty()) out = std::string(what) + " is " + word(got) + ", the model says " + word(want);
+  }
+
+ private:
+  static std::string word(status code) { return std::string(name(code)); }
+  template <class A>
+  static std::string word(const A& value) {
+    return ::testing::PrintToString(value);
+  }
+  static runtime_config config() {
+    runtime_config out = puppet_config();
+    out.contract.max_tasks = out.contract.max_ready_queue = out.contract.max_cancel_queue = 1024;
+    out.contract.max_regions = 1024;
+    out.contract.max_channel_waiters = waiter_limit;
+    return out;
+  }
+  struct place {
+    puppet* who = nullptr;
+    bool is_cancelled = false;
+  };
+  std::string_view what_;
+  std::deque<std::string> log_;
+  std::uint64_t mark_ = 0;
+  std::array<place, task_count> tasks_{};
+
+ public:
+  puppet_stage s;
+  std::map<std::string_view, std::uint64_t> coverage;
+};
+
 /// Runs episodes of a `World(draws)` with step(draws) -> difference, until ASX_MODEL_OPS operations are done. A failure
-/// prints the line that replays it.
+/// prints the line that replays it. Each of `answers` must have been met.
 template <class World>
-void run_random_worlds(std::string_view scenario, std::uint64_t episode = 500) {
+void run_random_worlds(std::string_view scenario, std::initializer_list<status> answers, std::uint64_t episode = 500) {
+  std::map<std::string_view, std::uint64_t> coverage;
   const std::uint64_t operations = told("ASX_MODEL_OPS", 100'000);
   const std::uint64_t seed = told("ASX_MODEL_SEED", 20'261'115);
   splitmix64 seeds(seed);
@@ -155,7 +262,12 @@ void run_random_worlds(std::string_view scenario, std::uint64_t episode = 500) {
     if (difference.empty()) difference = world.finish();
     ASSERT_TRUE(difference.empty()) << line.text(applied) << difference << "\n" << world.recent();
     if (::testing::Test::HasFailure()) FAIL() << line.text(applied) << world.recent();
+    for (const auto& [what, times] : world.coverage) coverage[what] += times;
     done += length;
+  }
+  if (operations < 50'000) return;
+  for (const status code : answers) {
+    EXPECT_GE(coverage[name(code)], 50U) << "the run hardly ever met " << name(code);
   }
 }
 
