@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "asx/kernel/kernel.hpp"
 
@@ -129,6 +130,13 @@ class ASX_API extension {
                    std::uint64_t id = 0) noexcept;
   static void remove(wait_queue& queue, waiter& w) noexcept { queue.remove(w); }
   static void leave(waiter& w, leave_code how) noexcept { w.leave(how); }
+  /// To the back of another queue, under its number and its task.
+  static void move_to(wait_queue& from, wait_queue& to, waiter& w) noexcept {
+    task_record& t = *w.task_;
+    const std::uint64_t id = w.id_;
+    from.remove(w);
+    to.enter(w, t, id);
+  }
   [[nodiscard]] static task_record& waiting_task(const waiter& w) noexcept { return *w.task_; }
   [[nodiscard]] static std::uint64_t number_of(const task_record& t) noexcept { return t.task().value; }
   static void wake(kernel& k, task_record& t, wake_code why, std::uint64_t cause = 0) noexcept {
@@ -141,7 +149,17 @@ class ASX_API extension {
     if (hook.task != nullptr) kernel::release_hook(hook);
   }
 
+  /// `to` takes the place of `from` on its stack.
+  static void replace(cleanup_hook& from, cleanup_hook& to) noexcept {
+    from.task->cleanups.insert_before(from, to);
+    static_cast<list_hook<cleanup_tag>&>(from).unlink();
+    to.task = std::exchange(from.task, nullptr);
+  }
+
   // ---- obligations
+  [[nodiscard]] static bool takes_obligations(const kernel& k, const task_record& t) noexcept {
+    return k.gate(*t.region).code == status::ok;
+  }
   /// ok, stale_handle, region_not_open or admission_closed: whether a region takes obligations now.
   [[nodiscard]] static status gate(kernel& k, region_handle region, event_kind told, std::uint64_t object) noexcept;
 };
