@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "asx/chan/oneshot.hpp"
+#include "asx/chan/rendezvous.hpp"
 #include "asx/chan/testing/near.hpp"
 #include "asx/chan/watch.hpp"
 
@@ -80,6 +81,43 @@ TEST(watch_throwing, a_visit_or_a_copy_that_throws_lets_go_of_the_value) {
   auto [code, tx, rx] = watch<int>(s.k, s.rt.root(), 1);
   EXPECT_THROW(static_cast<void>(rx.visit([](const int&) { throw std::string("seen enough"); })), std::string);
   EXPECT_EQ(tx.send(2).code, status::ok) << "nobody looks any more";
+}
+
+TEST(rendezvous_throwing, a_value_that_throws_on_its_way_out_stays_in_its_offer_and_in_its_place) {
+  puppet_stage s;
+  auto [code, tx, rx] = rendezvous<thrower>(s.k, s.rt.root());
+  testing::puppet& a = s.task();
+  int fuse = 0;
+  rendezvous_offer<thrower> first(thrower(1, &fuse));
+  rendezvous_offer<thrower> second(thrower(2));
+  s.act(a, [&, &t = tx](cx& c) {
+    EXPECT_EQ(t.poll_send(c, first), status::would_block);
+    EXPECT_EQ(t.poll_send(c, second), status::would_block);
+  });
+  const std::uint64_t hash = s.k.state_hash();
+  fuse = 1;
+  EXPECT_THROW(static_cast<void>(rx.try_recv()), std::string);
+  EXPECT_EQ(s.k.state_hash(), hash);
+  EXPECT_TRUE(first.is_waiting() && first.has_value());
+  EXPECT_EQ(rx.try_recv().value->number, 1);
+  EXPECT_EQ(rx.try_recv().value->number, 2);
+}
+
+TEST(rendezvous_throwing, an_offer_that_cannot_be_moved_stays_where_it_is) {
+  puppet_stage s;
+  auto [code, tx, rx] = rendezvous<thrower>(s.k, s.rt.root());
+  testing::puppet& a = s.task();
+  int fuse = 0;
+  rendezvous_offer<thrower> first(thrower(1, &fuse));
+  s.act(a, [&, &t = tx](cx& c) { EXPECT_EQ(t.poll_send(c, first), status::would_block); });
+  fuse = 1;
+  EXPECT_THROW(rendezvous_offer<thrower> moved(std::move(first)), std::string);
+  rendezvous_offer<thrower> target;
+  fuse = 1;
+  EXPECT_THROW(target = std::move(first), std::string);
+  EXPECT_TRUE(first.is_waiting());
+  EXPECT_FALSE(target.has_value());
+  EXPECT_EQ(rx.try_recv().value->number, 1);
 }
 
 }  // namespace
