@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "asx/chan/broadcast.hpp"
 #include "asx/chan/oneshot.hpp"
 #include "asx/chan/rendezvous.hpp"
 #include "asx/chan/testing/near.hpp"
@@ -118,6 +119,36 @@ TEST(rendezvous_throwing, an_offer_that_cannot_be_moved_stays_where_it_is) {
   EXPECT_TRUE(first.is_waiting());
   EXPECT_FALSE(target.has_value());
   EXPECT_EQ(rx.try_recv().value->number, 1);
+}
+
+TEST(broadcast_throwing, a_value_that_throws_on_its_way_in_overwrites_nothing) {
+  puppet_stage s;
+  auto [code, tx, rx] = broadcast<thrower>(s.k, s.rt.root(), 1);
+  EXPECT_EQ(tx.send(thrower(1)).code, status::ok);
+  const std::uint64_t hash = s.k.state_hash();
+  const std::uint64_t before = s.mark();
+  for (int at = 1; at <= 2; ++at) {
+    int fuse = at;
+    thrower value(2, &fuse);
+    EXPECT_THROW(static_cast<void>(tx.send(std::move(value))), std::string);
+  }
+  EXPECT_EQ(s.k.state_hash(), hash);
+  EXPECT_EQ(s.mark(), before);
+  EXPECT_EQ(rx.try_recv().value->number, 1);
+  EXPECT_EQ(tx.send(thrower(3)).code, status::ok);
+}
+
+TEST(broadcast_throwing, a_copy_that_throws_has_received_nothing) {
+  puppet_stage s;
+  auto [code, tx, rx] = broadcast<thrower>(s.k, s.rt.root(), 2);
+  int fuse = 0;
+  EXPECT_EQ(tx.send(thrower(1, &fuse)).code, status::ok);
+  fuse = 1;
+  EXPECT_THROW(static_cast<void>(rx.try_recv()), std::string);
+  EXPECT_EQ(rx.backlog(), 1U);
+  EXPECT_EQ(tx.send(thrower(2)).code, status::ok) << "nobody copies any more";
+  EXPECT_EQ(rx.try_recv().value->number, 1);
+  EXPECT_EQ(rx.try_recv().value->number, 2);
 }
 
 }  // namespace
