@@ -54,6 +54,9 @@ channel_core::channel_core(kernel& k, std::string_view called, const element_typ
       stride_(values.bytes),
       slots_(capacity + 1),
       capacity_(capacity),
+      free_(capacity),
+      is_open_(extension::is_quiet(k)),
+      is_quiet_(extension::is_quiet(k)),
       free_permits_(nullptr),
       waiters_(*this),
       permits_(static_cast<permit_slot*>(block)),
@@ -110,13 +113,17 @@ void channel_core::stop_waiting() noexcept {
 
 // A slot becomes a permit: of the task that is polled, if any. A promise that the contract refuses leaves the
 // slot where it is.
-status channel_core::claim(permit_core& out, const tracked_order* promise) noexcept {
+status channel_core::claim(permit_core& out, const tracked_order* promise, bool is_told) noexcept {
   obligation_handle made{};
   if (promise != nullptr) {
-    const status s = home.reserve(promise->region, made, promise->site);
-    if (s != status::ok) {
+    const auto refused = extension::promise(home, promise->region, made, promise->site);
+    if (refused.code != status::ok) {
+      if (is_told) {
+        static_cast<void>(
+            extension::refuse(home, event_kind::refused_slot, number, refused.code, refused.limit, refused.value));
+      }
       return_slot(0);  // Whoever waits behind may take it.
-      return s;
+      return refused.code;
     }
   }
   if (out.number_ != 0) [[unlikely]]
@@ -124,11 +131,12 @@ status channel_core::claim(permit_core& out, const tracked_order* promise) noexc
   permit_slot& p = *free_permits_;
   free_permits_ = p.next_free;
   p.number = ++last_permit_;
-  p.ops = promise == nullptr ? &plain_permit : &tracked_permit;
+  if (promise != nullptr) p.ops = &tracked_permit;  // Until it is free again.
   p.obligation = made;
-  ++reserved_;
-  ++counts_.reserved;
-  if (auto* const t = extension::polled(home); t != nullptr) extension::hold(home, *t, p);
+  --free_;
+  if (auto* const t = extension::polled(home); t != nullptr) {
+    promise == nullptr ? extension::take_in_hand(*t, p) : extension::hold(*t, p);
+  }
   out.channel_ = thing_ref<channel_core>(*this);
   out.slot_ = &p;
   out.number_ = p.number;
@@ -138,18 +146,11 @@ status channel_core::claim(permit_core& out, const tracked_order* promise) noexc
   return status::ok;
 }
 
-void channel_core::free_permit(permit_slot& p) noexcept {
-  extension::let_go(p);
-  p.number = 0;
-  p.next_free = std::exchange(free_permits_, &p);
-  --reserved_;
-}
-
 std::uint64_t channel_core::end_permit(permit_slot& p, event_kind how) noexcept {
   const std::uint64_t which = p.number;
   const std::uint32_t flags = p.ops == &tracked_permit ? event_flags::tracked : 0;
   free_permit(p);
-  ++counts_.aborted;
+  ++aborted_;
   return note(how, which, room(), flags);
 }
 
@@ -161,15 +162,15 @@ void channel_core::give_up(permit_core& p, event_kind how) noexcept {
   return_slot(told);
 }
 
-void channel_core::commit(permit_core& p) noexcept {
+void channel_core::commit_and_tell(permit_core& p) noexcept {
   permit_slot& slot = *p.slot_;
   const std::uint64_t asked = extension::note_input(home, event_kind::input_send, number);
   const std::uint32_t flags = slot.ops == &tracked_permit ? event_flags::tracked : 0;
   free_permit(slot);
+  --free_;
   ++queued_;
-  ++counts_.sent;
-  const std::uint64_t told =
-      extension::note(home, event_kind::permit_sent, number, extension::caller(home), p.number_, room(), flags, asked);
+  ++sent_;
+  const std::uint64_t told = note(event_kind::permit_sent, p.number_, room(), flags, asked);
   p.number_ = 0;
   wake_receiver(wake_code::message, told);
   if (home.ghosts().is_on()) [[unlikely]]
@@ -177,13 +178,15 @@ void channel_core::commit(permit_core& p) noexcept {
 }
 
 void channel_core::commit_now() noexcept {
-  const std::uint64_t asked = extension::note_input(home, event_kind::input_send, number);
+  queue_now(extension::note_input(home, event_kind::input_send, number));
+}
+
+void channel_core::queue_now(std::uint64_t asked) noexcept {
   ++last_permit_;
-  ++counts_.reserved;
+  --free_;
   ++queued_;
-  ++counts_.sent;
-  const std::uint64_t told =
-      extension::note(home, event_kind::permit_sent, number, extension::caller(home), last_permit_, room(), 0, asked);
+  ++sent_;
+  const std::uint64_t told = note(event_kind::permit_sent, last_permit_, room(), 0, asked);
   wake_receiver(wake_code::message, told);
 }
 
@@ -244,13 +247,13 @@ status permit_core::refuse_again() noexcept {
 
 // ---- reserve ------------------------------------------------------------------------------------------------------
 
-status channel_core::poll_reserve(sender_core& from, cx& c, reserve_wait& w, permit_core& out,
-                                  const tracked_order* promise) noexcept {
+status channel_core::wait_or_reserve(sender_core& from, cx& c, reserve_wait& w, permit_core& out,
+                                     const tracked_order* promise) noexcept {
   if (w.is_waiting() && (!waiters_.holds(w) || w.from_ != &from)) w.leave();
   if (promise != nullptr) {
-    if (const status s = extension::gate(home, promise->region, event_kind::refused_slot, number); s != status::ok) {
+    if (const status s = extension::gate(home, promise->region); s != status::ok) {
       w.leave();
-      return s;
+      return extension::refuse(home, event_kind::refused_slot, number, s);
     }
   }
   if (const status s = extension::checkpoint(c); s != status::ok) {
@@ -269,11 +272,12 @@ status channel_core::poll_reserve(sender_core& from, cx& c, reserve_wait& w, per
     if (w.is_waiting()) {
       const std::uint64_t which = w.id();
       extension::remove(waiters_, w);
+      renew_ways();
       --from.pending_;
       note(event_kind::send_waiter_removed, which,
            pack(static_cast<std::uint64_t>(leave_code::served), waiters_.size()));
     }
-    return claim(out, promise);
+    return claim(out, promise, true);
   }
   const bool is_new = !w.is_waiting();
   if (is_new) {
@@ -287,25 +291,26 @@ status channel_core::poll_reserve(sender_core& from, cx& c, reserve_wait& w, per
     note(event_kind::send_waiter_added, ++last_waiter_, waiters_.size() + std::uint64_t{1});
   }
   extension::wait(c, waiters_, w, wait_code::reserve, number, is_new ? last_waiter_ : 0);
+  renew_ways();
   return status::would_block;
 }
 
 status channel_core::try_reserve(permit_core& out, const tracked_order* promise) noexcept {
   if (promise != nullptr) {
-    const status s = extension::gate(home, promise->region, event_kind::refused_slot, number);
+    const status s = extension::gate(home, promise->region);
     if (s != status::ok) return s;
   }
   if (const status s = admit_now(); s != status::ok) return s;
-  if (!extension::has_trace(home, 4)) return status::resource_exhausted;
-  return claim(out, promise);
+  return claim(out, promise, false);
 }
 
 status channel_core::admit_evicting(bool& evicts) const noexcept {
   if (is_receiver_dropped_) return status::disconnected;
   evicts = !(waiters_.empty() && has_room());
+  if (!extension::has_trace(home, 6)) return status::resource_exhausted;
   if (!evicts) return status::ok;
   // Inside the destructor of a value that just left, the spare place may be taken.
-  const bool has_spare = in_hand_ == 0 || std::uint64_t{queued_} + reserved_ + in_hand_ <= capacity_;
+  const bool has_spare = in_hand_ == 0 || std::uint64_t{queued_} + reserved() + in_hand_ <= capacity_;
   return queued_ != 0 && has_spare ? status::ok : status::full;
 }
 
@@ -313,6 +318,7 @@ status channel_core::admit_evicting(bool& evicts) const noexcept {
 void channel_core::waiter_left(wait_queue& queue, waiter& w, waiter_name who, leave_code how) noexcept {
   channel_core& c = static_cast<send_queue&>(queue).core;
   --static_cast<reserve_wait&>(w).from_->pending_;
+  c.renew_ways();
   const std::uint64_t told = extension::note(c.home, event_kind::send_waiter_removed, c.number, who.task.value, who.id,
                                              pack(static_cast<std::uint64_t>(how), c.waiters_.size()));
   c.return_slot(told);
@@ -331,16 +337,17 @@ reserve_wait& reserve_wait::operator=(reserve_wait&& other) noexcept {
 
 // ---- receive ------------------------------------------------------------------------------------------------------
 
-status channel_core::poll_recv(cx& c) noexcept {
+status channel_core::wait_or_recv(cx& c) noexcept {
   if (const status s = extension::checkpoint(c); s != status::ok) {
     stop_waiting();
     return s;
   }
-  if (queued_ != 0) return status::ok;
+  if (queued_ != 0) return extension::has_trace(home, 4) ? status::ok : status::resource_exhausted;
   if (is_dead_end()) {
     stop_waiting();
     return status::disconnected;
   }
+  if (!extension::has_trace(home, 4)) return status::resource_exhausted;
   if (receivers_.empty() || &extension::waiting_task(receiver_wait_) != &extension::task_of(c)) {
     note(event_kind::receiver_waits, 0, 0);
   }
@@ -349,47 +356,35 @@ status channel_core::poll_recv(cx& c) noexcept {
 }
 
 status channel_core::try_recv() const noexcept {
-  if (queued_ != 0) return status::ok;
+  if (queued_ != 0) return extension::has_trace(home, 4) ? status::ok : status::resource_exhausted;
   return is_dead_end() ? status::disconnected : status::empty;
-}
-
-// The head leaves the ring; its memory is not used again before put_down. One such place is spare, further ones take up
-// room: a destructor may receive again.
-void* channel_core::take_head() noexcept {
-  void* const shell = head();
-  head_ = head_ + 1 == slots_ ? 0 : head_ + 1;
-  --queued_;
-  if (destroy_ != nullptr && ++in_hand_ > 1) ++shells_;
-  return shell;
 }
 
 void channel_core::drop_shell() noexcept {
   if (in_hand_-- > 1) {
     --shells_;
+    ++free_;
     return_slot(0);
   } else if (is_dead_end()) {
     free_if_done();
   }
 }
 
-void* channel_core::finish_recv() noexcept {
+void* channel_core::recv_and_tell() noexcept {
   stop_waiting();
   void* const shell = take_head();
-  ++counts_.received;
-  const std::uint64_t told =
-      note(event_kind::message_received, counts_.received + counts_.evicted + counts_.discarded, room());
+  ++received_;
+  const std::uint64_t told = note(event_kind::message_received, received_ + evicted_ + discarded_, room());
   if (!waiters_.empty() || home.ghosts().is_on()) return_slot(told);
   return shell;
 }
 
 void* channel_core::commit_evicting() noexcept {
-  ++queued_;  // It lies at the tail: the spare place of the ring, or a free one.
+  const std::uint64_t asked = extension::note_input(home, event_kind::input_send, number);
   void* const shell = take_head();
-  ++counts_.evicted;
-  note(event_kind::message_evicted, counts_.received + counts_.evicted + counts_.discarded,
-       pack(queued_ - 1, reserved_));
-  --queued_;
-  commit_now();
+  ++evicted_;
+  note(event_kind::message_evicted, received_ + evicted_ + discarded_, room(), 0, asked);
+  queue_now(asked);
   return shell;
 }
 

@@ -94,7 +94,7 @@ status semaphore_core::claim(std::uint64_t units, semaphore_units& out, const st
   out.core_ = this;
   out.count_ = units;
   out.promise_ = promise;
-  if (t != nullptr) extension::hold(home, *t, out);
+  if (t != nullptr) extension::hold(*t, out);
   const std::uint64_t told =
       extension::note(home, event_kind::sync_acquired, number, extension::caller(home), units, room());
   if (!waiters_.empty()) serve(told);
