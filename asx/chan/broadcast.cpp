@@ -45,6 +45,7 @@ void* broadcast_core::publish() noexcept {
 }
 
 status broadcast_core::try_recv(std::uint64_t& cursor, std::uint64_t& skipped) noexcept {
+  if (cursor != next_ && !has_trace()) return status::resource_exhausted;
   if (cursor < oldest()) {
     skipped = oldest() - cursor;
     cursor = oldest();
@@ -63,6 +64,7 @@ status broadcast_core::poll_recv(hub_end& from, std::uint64_t& cursor, std::uint
   begin(from, w);
   status s = extension::checkpoint(c);
   if (s == status::ok) s = try_recv(cursor, skipped);
+  if (s == status::empty && !has_trace()) s = status::resource_exhausted;
   if (s == status::empty) {
     std::uint64_t told = 0;
     return wait(from, c, w, wait_code::recv, told);

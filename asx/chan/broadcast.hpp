@@ -77,10 +77,11 @@ class ASX_API broadcast_core final : public hub {
   static status create(kernel& k, region_handle region, const element_type& values, std::uint32_t capacity,
                        std::string_view called, broadcast_core*& out) noexcept;
 
-  /// ok: a value may be constructed at `spare` and published. disconnected, reentrant.
+  /// ok: a value may be constructed at `spare` and published. disconnected, reentrant, resource_exhausted.
   [[nodiscard]] status admit() const noexcept {
     if (!has_receivers()) return status::disconnected;
-    return is_held() ? status::reentrant : status::ok;
+    if (is_held()) return status::reentrant;
+    return has_trace() ? status::ok : status::resource_exhausted;
   }
   [[nodiscard]] void* spare() const noexcept { return place_of(next_); }
   /// The value at `spare` is the newest; the caller destroys the one at the place that this returns, if there is one.
@@ -248,7 +249,8 @@ class broadcast_sender {
   [[nodiscard]] bool is_live() const noexcept { return !end_.is_dead(); }
 
   /// Never waits. ok: all receivers will see it, or be told that they missed it. stale_handle; disconnected: there is
-  /// no receiver, or its region took the broadcast down; reentrant: `value` is handed back.
+  /// no receiver, or its region took the broadcast down; reentrant, resource_exhausted (a trace that rejects):
+  /// `value` is handed back.
   send_result<T> send(T value) {
     broadcast_core* const core = get();
     const status s = core == nullptr ? end_.why_not() : core->admit();

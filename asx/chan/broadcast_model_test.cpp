@@ -161,8 +161,15 @@ class broadcast_world : public model_stage {
       if (pick(waits_[w])) leave(w);
     }
   }
+  void waits_gone(std::uint32_t receiver) {
+    for (const std::uint32_t w : std::vector<std::uint32_t>(queue_)) {
+      if (waits_[w].receiver != receiver) continue;
+      woken_.emplace_back(waits_[w].task, wake_code::disconnected);
+      leave(w);
+    }
+  }
   void receiver_gone(std::uint32_t i) {
-    leave_if([&](const naive_wait& w) { return w.receiver == i; });
+    waits_gone(i);
     const bool was_live = std::exchange(live_rx_[i], {}).is_live;
     if (was_live && receivers() == 0) {
       counts_.discarded += kept_;
@@ -205,7 +212,7 @@ class broadcast_world : public model_stage {
     std::string out;
     differ(out, "subscribe", tx_[from].subscribe(rx_[to]), live_tx_[from] ? status::ok : status::stale_handle);
     if (live_tx_[from]) {
-      leave_if([&](const naive_wait& w) { return w.receiver == to; });
+      waits_gone(to);
       live_rx_[to] = {true, {}, 0};
     }
     return out;

@@ -167,7 +167,10 @@ void hub_end::drop() noexcept {
   for (waiter* w = h->waits_.head(); pending_ != 0 && w != nullptr;) {
     auto& mine = static_cast<end_wait&>(*w);
     w = h->waits_.after(*w);
-    if (mine.from_ == this) mine.leave();
+    if (mine.from_ != this) continue;
+    extension::task_record& t = extension::waiting_task(mine);
+    mine.leave();
+    extension::wake(h->home, t, wake_code::disconnected);  // It finds a dead end.
   }
   h->drop(side_);
 }

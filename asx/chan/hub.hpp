@@ -10,7 +10,7 @@
 // 1  The state is whole before anybody is woken or any value is destroyed, so that both may call back.
 // 2  While user code runs on a value that lies in a hub - a copy, a visit, the destructor of a value that leaves - the
 //    hub is held: it is not freed, and takes no new value.
-// 3  A wait leaves with the end that it was polled with, and with its task.
+// 3  A wait leaves with the end that it was polled with, whose task is woken, and with its task.
 // 4  Who is woken is out of the queue: only would_block leaves a waiter behind.
 //
 // A channel (channel_core.hpp) is not one of these: it has permits, and one receiver that owns what is queued.
@@ -113,6 +113,10 @@ class ASX_API hub : public thing {
   [[nodiscard]] status wait(hub_end& from, cx& c, end_wait& w, wait_code what, std::uint64_t& told) noexcept;
   /// Takes it out of the queue, as served; its task is not woken.
   void serve(end_wait& w) noexcept { remove(w, leave_code::served); }
+  /// What is told of a value, and a wake for each who waits; only trace_overflow::reject ever lacks room.
+  [[nodiscard]] bool has_trace() const noexcept {
+    return extension::has_trace(home, 4 + 2 * std::uint64_t{waits_.size()});
+  }
   void wake_all(wake_code why, std::uint64_t cause) noexcept;
   void hash_waits(digest_stream& out) const noexcept;
   void describe_ends(std::string& out, std::string_view what) const;

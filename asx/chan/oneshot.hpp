@@ -37,13 +37,14 @@ class oneshot_sender {
   oneshot_sender& operator=(oneshot_sender&&) noexcept = default;
   ~oneshot_sender() = default;  // Whoever waits sees disconnected.
 
-  /// ok, stale_handle, disconnected: `value` is handed back when it is not ok. The sender is dead afterwards.
+  /// ok, stale_handle, disconnected: `value` is handed back when it is not ok. The sender is dead afterwards; only
+  /// resource_exhausted (a trace that rejects) leaves it to try again.
   send_result<T> send(T value) {
     channel_core* const core = core_.get();
     const status s = core == nullptr ? core_.why_not() : core->admit_now();
     if (s != status::ok) {
       send_result<T> back{s, std::optional<T>(std::in_place, std::move(value))};
-      core_.drop();
+      if (s != status::resource_exhausted) core_.drop();
       return back;
     }
     new (core->tail()) T(std::move(value));

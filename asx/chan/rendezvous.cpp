@@ -29,7 +29,7 @@ status rendezvous_core::poll_send(hub_end& from, cx& c, offer_core& offer) noexc
     offer.leave();
     return status::disconnected;
   }
-  if (!extension::has_trace(home, 8)) {
+  if (!has_trace()) {
     offer.leave();
     return extension::refuse(home, event_kind::refused_slot, number, status::resource_exhausted, limit_code::trace);
   }
@@ -66,6 +66,10 @@ status rendezvous_core::poll_recv(cx& c) noexcept {
     if (s != status::ok) stop_waiting();
     return s;
   }
+  if (!has_trace()) {
+    stop_waiting();
+    return status::resource_exhausted;
+  }
   if (receivers_queue_.empty() || &extension::waiting_task(receiver_wait_) != &extension::task_of(c)) {
     note(event_kind::receiver_waits, 0, 0);
   }
@@ -74,7 +78,8 @@ status rendezvous_core::poll_recv(cx& c) noexcept {
 }
 
 status rendezvous_core::try_recv() const noexcept {
-  if (!waits_.empty()) return is_held() ? status::reentrant : status::ok;
+  if (!waits_.empty() && is_held()) return status::reentrant;
+  if (!waits_.empty()) return has_trace() ? status::ok : status::resource_exhausted;
   return has_senders() ? status::empty : status::disconnected;
 }
 

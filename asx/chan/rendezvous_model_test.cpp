@@ -133,7 +133,11 @@ class rendezvous_world : public model_stage {
     receiver_.reset();
   }
   void drop_naive_sender(std::uint32_t i) {
-    leave_if([&](const naive_offer& o) { return o.sender == i; });
+    for (const std::uint32_t o : std::vector<std::uint32_t>(queue_)) {
+      if (offers_[o].sender != i) continue;
+      woken_.emplace_back(offers_[o].task, wake_code::disconnected);
+      leave(o);
+    }
     const bool was_live = std::exchange(live_tx_[i], false);
     if (was_live && senders() == 0) wake_receiver(wake_code::disconnected);
   }

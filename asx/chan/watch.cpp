@@ -33,6 +33,7 @@ status watch_core::poll_changed(hub_end& from, std::uint64_t& seen, cx& c, end_w
   begin(from, w);
   status s = extension::checkpoint(c);
   if (s == status::ok && version_ == seen) s = has_senders() ? status::would_block : status::disconnected;
+  if (s == status::would_block && !has_trace()) s = status::resource_exhausted;
   if (s == status::would_block) {
     std::uint64_t told = 0;
     return wait(from, c, w, wait_code::recv, told);

@@ -57,8 +57,11 @@ class ASX_API watch_core final : public hub {
   [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
   [[nodiscard]] void* current() const noexcept { return at(current_, stride_); }
   [[nodiscard]] void* spare() const noexcept { return at(has_value_ ? 1 - current_ : current_, stride_); }
-  /// ok: a value may be constructed at `spare` and published. reentrant.
-  [[nodiscard]] status admit() const noexcept { return is_held() ? status::reentrant : status::ok; }
+  /// ok: a value may be constructed at `spare` and published. reentrant, resource_exhausted.
+  [[nodiscard]] status admit() const noexcept {
+    if (is_held()) return status::reentrant;
+    return has_trace() ? status::ok : status::resource_exhausted;
+  }
   /// The value at `spare` is the current one; the caller destroys the one at the place that this returns.
   [[nodiscard]] void* publish() noexcept;
   [[nodiscard]] status poll_changed(hub_end& from, std::uint64_t& seen, cx& c, end_wait& w) noexcept;
@@ -171,7 +174,8 @@ class watch_sender {
   [[nodiscard]] bool is_live() const noexcept { return !end_.is_dead(); }
 
   /// Never waits. ok: this is the value now, and all who wait are woken. stale_handle, disconnected (its region took
-  /// the watch down), reentrant: `value` is handed back.
+  /// the watch down), reentrant, resource_exhausted (a trace that rejects): `value` is
+  /// handed back.
   send_result<T> send(T value) {
     watch_core* const core = get();
     const status s = core == nullptr ? end_.why_not() : core->admit();

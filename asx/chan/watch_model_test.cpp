@@ -130,6 +130,13 @@ class watch_world : public model_stage {
       if (waits_[w].is_waiting && pick(waits_[w])) leave(w);
     }
   }
+  void receiver_gone(std::uint32_t i) {
+    for (const std::uint32_t w : std::vector<std::uint32_t>(queue_)) {
+      if (waits_[w].receiver != i) continue;
+      woken_.emplace_back(waits_[w].task, wake_code::disconnected);
+      leave(w);
+    }
+  }
   void sender_gone() {
     if (senders() == 0) wake_all(wake_code::disconnected);
   }
@@ -145,14 +152,14 @@ class watch_world : public model_stage {
     if (from == to) return;
     say("receiver " + std::to_string(to) + " = receiver " + std::to_string(from));
     rx_[to] = rx_[from];
-    leave_if([&](const naive_wait& w) { return w.receiver == to; });
+    receiver_gone(to);
     live_rx_[to] = live_rx_[from];
   }
   void move_receiver(std::uint32_t from, std::uint32_t to) {
     if (from == to) return;
     say("receiver " + std::to_string(to) + " = move of receiver " + std::to_string(from));
     rx_[to] = std::move(rx_[from]);
-    leave_if([&](const naive_wait& w) { return w.receiver == to; });
+    receiver_gone(to);
     for (naive_wait& w : waits_) {
       if (w.is_waiting && w.receiver == from) w.receiver = to;
     }
@@ -164,7 +171,7 @@ class watch_world : public model_stage {
     std::string out;
     differ(out, "subscribe", code, live_tx_[from] ? status::ok : status::stale_handle);
     if (live_tx_[from]) {
-      leave_if([&](const naive_wait& w) { return w.receiver == to; });
+      receiver_gone(to);
       live_rx_[to] = {true, version_};
     }
     return out;
@@ -178,7 +185,7 @@ class watch_world : public model_stage {
     say("drop receiver " + std::to_string(i));
     rx_[i].drop();
     live_rx_[i].is_live = false;
-    leave_if([&](const naive_wait& w) { return w.receiver == i; });
+    receiver_gone(i);
   }
   void drop_wait(std::uint32_t w) {
     say("drop wait " + std::to_string(w));

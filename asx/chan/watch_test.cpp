@@ -373,6 +373,21 @@ TEST(watch, limits_are_refusals_that_change_nothing) {
   expect_refused(s, status::region_not_open, limit_code::none, [&] { return watch<int>(s.k, in, 0).code; });
 }
 
+TEST(watch, r254_a_trace_without_room_refuses_sends_and_waits) {
+  auto config = puppet_config();
+  config.contract.overflow = trace_overflow::reject;
+  config.contract.max_trace_events = 64;
+  puppet_stage s(config);
+  auto [code, tx, rx] = watch<int>(s.k, s.rt.root(), 0);
+  send_result<int> r;
+  std::uint64_t sent = 0;
+  while ((r = tx.send(static_cast<int>(sent) + 1)).code == status::ok) ++sent;
+  EXPECT_EQ(r.code, status::resource_exhausted);
+  EXPECT_EQ(r.value, static_cast<int>(sent) + 1);
+  EXPECT_EQ(tx.version(), sent);
+  EXPECT_EQ(now(rx), static_cast<int>(sent));
+}
+
 TEST(watch, dead_ends_answer_without_a_word) {
   puppet_stage s;
   watch_sender<int> tx;
