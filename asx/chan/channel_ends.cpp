@@ -9,12 +9,16 @@ namespace asx {
 
 // ---- senders ------------------------------------------------------------------------------------------------------
 
+// Once no sender counts, none ever does. Senders that are left when the region took the channel down count no
+// more; they still find it while a value of it is being destroyed.
 void channel_core::add_sender() noexcept {
+  if (senders_ == 0) return;
   ++senders_;
   note(event_kind::sender_cloned, senders_, 0);
 }
 
 void channel_core::drop_sender(sender_core& from) noexcept {
+  if (senders_ == 0) return;
   for (waiter* w = waiters_.head(); from.pending_ != 0 && w != nullptr;) {  // they leave with it.
     auto& mine = static_cast<reserve_wait&>(*w);
     w = waiters_.after(*w);
