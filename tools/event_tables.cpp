@@ -52,10 +52,7 @@ void print_codes(std::ostream& out, std::string_view title, field_type type) {
     std::string text;
     asx::append_value(text, type, code);
     if (code > 0 && text == std::to_string(code)) break;
-    out << (code == 0 ? "" : ", ") << code << " "
-        << (!text.empty() ? text
-            : code == 3   ? "a timer"
-                          : "a semaphore, mutex or notify");
+    out << (code == 0 ? "" : ", ") << code << " " << (text.empty() ? "a timer" : text);
   }
   out << ".\n";
 }

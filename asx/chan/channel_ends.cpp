@@ -9,7 +9,10 @@ namespace asx {
 
 // ---- senders ------------------------------------------------------------------------------------------------------
 
+// Once no sender counts, none ever does. Senders that are left when the region took the channel down count no
+// more; they still find it while a value of it is being destroyed.
 void channel_core::add_sender() noexcept {
+  if (senders_ == 0) return;
   ++senders_;
   note(event_kind::sender_cloned, senders_, 0);
 }

@@ -119,13 +119,13 @@ TEST(channel_reentrancy, a_destructor_may_close_the_region_and_drop_the_sender_w
 
 // what a cleanup action takes is unwound as well.
 TEST(channel_reentrancy, a_permit_that_a_cleanup_action_takes_comes_back) {
+  runtime rt;  // Ends and permits go before it.
   struct world {
     sender<int> tx;
     receiver<int> rx;
     send_permit<int> permit;
   } w;
   actor a;
-  runtime rt;
   auto ends = channel<int>(rt.kernel(), rt.root(), 1);
   w.tx = std::move(ends.tx);
   w.rx = std::move(ends.rx);
@@ -146,6 +146,7 @@ TEST(channel_reentrancy, a_permit_that_a_cleanup_action_takes_comes_back) {
 }
 
 TEST(channel_reentrancy, what_the_drop_of_a_task_takes_belongs_to_nobody) {
+  runtime rt;  // Ends and permits go before it.
   struct world {
     sender<int> tx;
     receiver<int> rx;
@@ -153,7 +154,6 @@ TEST(channel_reentrancy, what_the_drop_of_a_task_takes_belongs_to_nobody) {
     semaphore s;
     semaphore_units units;
   } w;
-  runtime rt;
   auto ends = channel<int>(rt.kernel(), rt.root(), 1);
   w.tx = std::move(ends.tx);
   w.rx = std::move(ends.rx);
@@ -179,13 +179,13 @@ TEST(channel_reentrancy, what_the_drop_of_a_task_takes_belongs_to_nobody) {
 
 // R-179, wherever the promise was made.
 TEST(channel_reentrancy, a_promise_that_a_cleanup_action_makes_and_forgets_panics_its_task) {
+  runtime rt;  // Ends and permits go before it.
   struct world {
     tracked_sender<int> tx;
     receiver<int> rx;
     tracked_permit<int> permit;
   } w;
   actor a;
-  runtime rt;
   auto ends = channel<int>(rt.kernel(), rt.root(), 1);
   w.tx = tracked_sender<int>(std::move(ends.tx));
   w.rx = std::move(ends.rx);
@@ -216,11 +216,11 @@ TEST(channel_reentrancy, a_promise_that_is_aborted_may_take_the_channel_down) {
   } w;
   runtime_config config;
   config.behaviour.leaks = leak_policy::hold;
+  actor a;
+  runtime rt(config);
   tracked_sender<int> tx;
   receiver<int> rx;
   tracked_permit<int> permit;
-  actor a;
-  runtime rt(config);
   w.k = &rt.kernel();
   w.root = rt.root();
   region_handle outer;
@@ -257,6 +257,7 @@ TEST(channel_reentrancy, a_promise_that_is_aborted_may_take_the_channel_down) {
 
 // a task that has said its last word waits for its regions, not for a slot.
 TEST(channel_reentrancy, a_task_that_is_leaving_does_not_stand_in_the_way) {
+  runtime rt;  // Ends and permits go before it.
   struct world {
     sender<int> first, second;
     receiver<int> rx;
@@ -267,7 +268,6 @@ TEST(channel_reentrancy, a_task_that_is_leaving_does_not_stand_in_the_way) {
     bool may_end = false;
     status got = status::empty;
   } w;
-  runtime rt;
   auto ends = channel<int>(rt.kernel(), rt.root(), 1);
   w.first = w.second = ends.tx;
   w.rx = std::move(ends.rx);

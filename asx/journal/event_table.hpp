@@ -290,6 +290,16 @@ inline constexpr auto make_event_table = [] {
       {sync_added, "sync_added", "sync", f::sync, f::task, {f::number, f::none, "units"}, units,
        "{o} added {a} to {s}: {b} left"},
 
+      // ---- watches, broadcasts and rendezvous
+      {value_published, "value_published", "chan", f::channel, f::task, {f::number, f::none, "number of the value"},
+       {f::number, f::number, "receivers; values kept"}, "{o} published value {a} in {s} for {b} receivers"},
+      {receiver_lagged, "receiver_lagged", "chan", f::channel, f::task, {f::number, f::none, "values skipped"},
+       {f::number, f::none, "number of the oldest value kept"}, "{o} was too slow for {s}: {a} values skipped, {b} is next"},
+      {receiver_cloned, "receiver_cloned", "chan", f::channel, f::task, {f::number, f::none, "receivers after"},
+       nothing, "{o} made another receiver of {s}: {a} receivers"},
+      {receiver_dropped, "receiver_dropped", "chan", f::channel, f::task, {f::number, f::none, "receivers after"},
+       nothing, "{o} dropped a receiver of {s}: {a} left"},
+
       // ---- timers
       {timer_registered, "timer_registered", "wheel", f::timer, f::task, {f::time, f::none, "deadline"},
        {f::number, f::none, "insertion_seq"}, "{s} of {o} registered for {a}"},
