@@ -250,6 +250,7 @@ enum class limit_code : std::uint8_t {
   causes,
   region_tasks,
   waiters,
+  sync,
 };
 
 /// Suggestions of the governor, in the order of the specification.

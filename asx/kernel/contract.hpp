@@ -39,10 +39,11 @@ struct resource_contract {
   std::uint32_t max_regions = 4'096;
   std::uint32_t max_obligations = 65'536;  // Reserved at once.
   std::uint32_t max_timers = 65'536;
-  std::uint32_t max_channels = 4'096;
-  std::uint32_t max_channel_waiters = 65'536;
-  std::uint32_t max_ready_queue = 65'536;   // A live task owns its place from spawn, so this refuses spawns.
-  std::uint32_t max_cancel_queue = 65'536;  // Cancelled tasks that have not completed.
+  std::uint32_t max_channels = 4'096;          // Of every kind, until their storage is free.
+  std::uint32_t max_channel_waiters = 65'536;  // Of one channel.
+  std::uint32_t max_sync = 4'096;              // Semaphores, mutexes and notifies.
+  std::uint32_t max_ready_queue = 65'536;      // A live task owns its place from spawn, so this refuses spawns.
+  std::uint32_t max_cancel_queue = 65'536;     // Cancelled tasks that have not completed.
   std::uint32_t max_cleanup_entries = 65'536;
   std::uint32_t max_cleanup_per_task = 64;
   std::uint32_t max_finalizers = 16'384;
@@ -63,7 +64,7 @@ struct resource_contract {
     resource_contract c;
     c.max_tasks = c.max_obligations = c.max_timers = c.max_channel_waiters = 64;
     c.max_ready_queue = c.max_cancel_queue = 64;
-    c.max_regions = c.max_channels = 16;
+    c.max_regions = c.max_channels = c.max_sync = 16;
     c.max_cleanup_entries = 128;
     c.max_cleanup_per_task = 8;
     c.max_finalizers = 32;
@@ -79,7 +80,7 @@ struct resource_contract {
     resource_contract c;
     c.max_tasks = c.max_obligations = c.max_timers = c.max_channel_waiters = 1U << 21;
     c.max_ready_queue = c.max_cancel_queue = 1U << 21;
-    c.max_regions = c.max_channels = 1U << 18;
+    c.max_regions = c.max_channels = c.max_sync = 1U << 18;
     c.max_cleanup_entries = 1U << 22;
     c.max_finalizers = 1U << 19;
     c.max_causes = 1U << 18;
@@ -96,6 +97,9 @@ struct nominal_bytes {
   static constexpr std::uint64_t timer = 64;
   static constexpr std::uint64_t cleanup = 32;
   static constexpr std::uint64_t finalizer = 32;
+  static constexpr std::uint64_t channel = 256;  // And for each slot of its capacity:
+  static constexpr std::uint64_t channel_slot = 128;
+  static constexpr std::uint64_t sync = 256;
 };
 
 /// How a kernel behaves, as opposed to how much it may hold.

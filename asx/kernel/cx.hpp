@@ -59,7 +59,6 @@ class waker {
  private:
   friend class kernel;
   friend class cx;
-  friend class waiter;
   waker(kernel& k, slab_key key) noexcept : kernel_(&k), key_(key) {}
 
   kernel* kernel_ = nullptr;
@@ -111,6 +110,7 @@ class ASX_API cx {
  private:
   friend class asx::kernel;
   friend class ghosts;
+  friend class extension;
   explicit cx(detail::task_record& task) noexcept : task_(&task) {}
   detail::task_record* task_;
 };

@@ -21,6 +21,8 @@ kernel::kernel(const resource_contract& contract, const kernel_options& options,
       cleanups_(contract.max_cleanup_entries, memory),
       finalizers_(contract.max_finalizers, memory),
       obligations_(contract.max_obligations, memory),
+      cells_(contract.max_channels + contract.max_sync, memory),
+      blocks_(memory),
       causes_(contract.max_causes, contract.cause_message_bytes, memory),
       index_(memory),
       ghosts_(*this, log, contract, options.ghosts, memory) {
@@ -28,12 +30,12 @@ kernel::kernel(const resource_contract& contract, const kernel_options& options,
     const bool has_all = tasks_.reserve(contract.max_tasks) && regions_.reserve(contract.max_regions) &&
                          timers_.reserve(contract.max_timers) && cleanups_.reserve(contract.max_cleanup_entries) &&
                          finalizers_.reserve(contract.max_finalizers) && obligations_.reserve_all() &&
-                         causes_.reserve(contract.max_causes) && index_.admit(contract.max_tasks) &&
-                         sched.admit(contract.max_tasks) == status::ok;
+                         cells_.reserve_all() && causes_.reserve(contract.max_causes) &&
+                         index_.admit(contract.max_tasks) && sched.admit(contract.max_tasks) == status::ok;
     if (!has_all) return;
   }
   const bool has_tables = tasks_.ready() && regions_.ready() && timers_.ready() && cleanups_.ready() &&
-                          finalizers_.ready() && obligations_.ready() && causes_.ready();
+                          finalizers_.ready() && obligations_.ready() && cells_.ready() && causes_.ready();
   if (!has_tables || !sched.ready() || !wheel.ready()) return;
   const slab_entry<region_record> made = regions_.allocate();
   if (!made) return;
@@ -51,6 +53,7 @@ kernel::~kernel() {
   if (root_ == nullptr) return;
   ASX_ASSERT(live_tasks_ == 0, "every task has ended before its kernel dies: shut the runtime down first");
   // The root may still be open when it never had a child, or closed and held by the kernel itself.
+  while (owned* const thing = root_->things.pop_front()) thing->ops->finalize(*thing, *this);
   free_arena(*root_);
   while (!root_->finalizers.empty()) {
     detail::finalizer_node* const f = root_->finalizers.pop_front();
@@ -93,7 +96,7 @@ std::uint64_t kernel::note_input(event_kind kind, std::uint64_t subject, std::ui
                                  std::uint64_t a) noexcept {
   if (is_inside() || cause_ != 0) return 0;
   ++inputs_;
-  return note(kind, subject, object, a, kind == event_kind::input_wake ? 0 : inputs_);
+  return note(kind, subject, object, a, kind == event_kind::input_wake || kind == event_kind::input_send ? 0 : inputs_);
 }
 
 void kernel::note_text(type_tag of, std::uint64_t subject, std::string_view text) noexcept {
@@ -113,7 +116,10 @@ status kernel::refuse_move(const region_record& r, region_state to) noexcept {
 std::uint64_t kernel::events_of_end(const region_record& r) noexcept {
   std::uint64_t count = 8 + 2 * std::uint64_t{r.finalizer_depth} + r.reserved;
   for (const detail::timer_record* t = r.timers.front(); t != nullptr; t = r.timers.after(*t)) ++count;
-  for (const waiter* w = r.closers.front(); w != nullptr; w = r.closers.after(*w)) count += 2;
+  for (const owned* o = r.things.front(); o != nullptr; o = r.things.after(*o)) {
+    count += o->ops->events == nullptr ? 1 : o->ops->events(*o);
+  }
+  count += 2 * std::uint64_t{r.closers.size()};
   return count;
 }
 
@@ -233,8 +239,9 @@ void add(digest_stream& out, const task_record& t) {
     out.add(t.unobserved);
   }
   out.add(pack(t.mask_depth, t.cleanup_depth));
+  out.add(t.held);
   out.add((t.is_held_back ? 1U : 0U) | (t.has_overrun ? 2U : 0U) | (t.is_leaving ? 4U : 0U));
-  for (const waiter* w = t.joiners.front(); w != nullptr; w = t.joiners.after(*w)) out.add(1);
+  out.add(t.joiners.size());
   out.add(pack(t.registrations, t.holds));
   out.add(t.polls);
   for (const detail::timer_record* timer = t.timers.front(); timer != nullptr; timer = t.timers.after(*timer)) {
@@ -270,12 +277,16 @@ std::uint64_t kernel::state_hash() const noexcept {
     }
     for (const detail::finalizer_node* f = r.finalizers.front(); f != nullptr; f = r.finalizers.after(*f))
       out.add(f->number);
-    for (const waiter* w = r.closers.front(); w != nullptr; w = r.closers.after(*w)) out.add(1);
-    for (const owned* o = r.things.front(); o != nullptr; o = r.things.after(*o)) out.add(2);
+    out.add(r.closers.size());
+    for (const owned* o = r.things.front(); o != nullptr; o = r.things.after(*o)) {
+      out.add(2);
+      if (o->ops->hash != nullptr) o->ops->hash(*o, out);
+    }
     out.add(r.owner == nullptr ? 0 : r.owner->task().value);
   });
-  for (const std::uint64_t count : {next_task_, next_region_, next_obligation_, next_timer_seq_, live_tasks_,
-                                    live_regions_, cancel_entries_, reserved_obligations_, foreign_holds_, bytes_}) {
+  for (const std::uint64_t count :
+       {next_task_, next_region_, next_obligation_, next_timer_seq_, next_thing_[0], next_thing_[1], live_things_[0],
+        live_things_[1], live_tasks_, live_regions_, cancel_entries_, reserved_obligations_, foreign_holds_, bytes_}) {
     out.add(count);
   }
   out.add(pack(tasks_.live(), regions_.live()));

@@ -21,11 +21,13 @@
 // Lifetime: scheduler, wheel, journal and memory outlive it. Everything must have ended before it dies (shutdown).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <source_location>
 #include <string_view>
 
+#include "asx/base/block_pool.hpp"
 #include "asx/base/config.hpp"
 #include "asx/base/intrusive_list.hpp"
 #include "asx/base/memory.hpp"
@@ -247,8 +249,8 @@ class ASX_API kernel {
 
  private:
   friend class cx;
+  friend class extension;
   friend class waker;
-  friend class waiter;
   friend class asx::ghosts;
   using task_record = detail::task_record;
   using region_record = detail::region_record;
@@ -317,7 +319,10 @@ class ASX_API kernel {
   void call(task_record& t) noexcept;
   void after_poll(task_record& t, poll_result said) noexcept;
   void panic(task_record& t, std::string_view text, const std::source_location& site) noexcept;
-  void unwind(task_record& t) noexcept;
+  void unwind(task_record& t, bool is_leak) noexcept;
+  void push_hook(task_record& t, cleanup_hook& hook) noexcept;
+  static void release_hook(cleanup_hook& hook) noexcept;
+  [[nodiscard]] static const char* promise_of(const task_record& t) noexcept;
   void end(task_record& t, task_trigger on, task_outcome result, std::uint32_t flags = 0) noexcept;
   void leave(task_record& t, task_trigger on, const task_outcome& result, std::uint32_t flags) noexcept;
   void force_complete(task_record& t) noexcept;
@@ -363,8 +368,7 @@ class ASX_API kernel {
   void fold(region_record& r, const task_outcome& result, std::uint64_t from) noexcept;
   void release_if_done(region_record& r) noexcept;
   void free_arena(region_record& r) noexcept;
-  void serve(intrusive_list<waiter, waiter_tag>& waiting, wake_code why, event_kind told,
-             std::uint64_t subject) noexcept;
+  void serve(wait_queue& waiting, wake_code why, event_kind told, std::uint64_t subject) noexcept;
   void resolve(obligation_record& o, obligation_state to, event_kind kind) noexcept;
   void note_site(const obligation_record& o) noexcept;
   [[nodiscard]] status settle_obligation(obligation_handle h, obligation_state to) noexcept;
@@ -395,6 +399,8 @@ class ASX_API kernel {
   slab<detail::cleanup_node> cleanups_;
   slab<detail::finalizer_node> finalizers_;
   detail::obligation_table obligations_;
+  detail::thing_table cells_;  // Channels and other primitives,
+  block_pool blocks_;          // and what else they need.
   detail::causes causes_;
   detail::deadline_index index_;
   region_record* root_ = nullptr;
@@ -410,6 +416,8 @@ class ASX_API kernel {
   std::uint64_t next_region_ = 0;
   std::uint64_t next_obligation_ = 0;
   std::uint64_t next_timer_seq_ = 0;
+  std::array<std::uint64_t, 2> next_thing_{};  // By family,
+  std::array<std::uint64_t, 2> live_things_{};
   std::uint64_t live_tasks_ = 0;
   std::uint64_t live_regions_ = 0;
   std::uint64_t cancel_entries_ = 0;

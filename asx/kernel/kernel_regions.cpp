@@ -476,13 +476,7 @@ status kernel::await_closed(region_handle region, cx& c, waiter& w) noexcept {
   region_record* const r = find(region);
   if (r == nullptr) return refuse(event_kind::refused_join, 0, {status::stale_handle});
   if (r->state == region_state::closed) return status::ok;
-  if (!w.waits_in(r, c.task_->key)) {  // Asked again, it keeps its place (U-18).
-    w.leave();
-    w.wake_ = waker{*this, c.task_->key};
-    w.on_ = r;
-    ++c.task_->registrations;
-    r->closers.push_back(w);
-  }
+  r->closers.enter(w, *c.task_, 0);  // Asked again, it keeps its place (U-18).
   c.task_->waits_for = static_cast<std::uint8_t>(wait_code::close);
   c.task_->waits_on = r->id.value;
   note(event_kind::task_waits, c.task_->task().value, r->id.value, static_cast<std::uint64_t>(wait_code::close));

@@ -338,7 +338,7 @@ void kernel::after_poll(task_record& t, poll_result said) noexcept {
   if (t.state != task_state::cancelling) {
     return end(t, task_trigger::complete, t.has_value ? task_outcome::ok(t.value) : task_outcome::ok());
   }
-  unwind(t);
+  unwind(t, false);
   t.state = task_state::finalizing;  // T10, and the next dispatch does T13.
   t.phase = cancel_phase::finalizing;
   note(event_kind::task_cleaned_up, t.task().value, t.region->id.value, static_cast<std::uint64_t>(t.reason.get().kind),
@@ -348,13 +348,19 @@ void kernel::after_poll(task_record& t, poll_result said) noexcept {
 
 // ---- the end ------------------------------------------------------------------------------------------------------
 
-void kernel::unwind(task_record& t) noexcept {
+void kernel::unwind(task_record& t, bool is_leak) noexcept {
   t.is_ending = true;
-  while (!t.cleanups.empty()) {  // asx: bounded by max_cleanup_per_task
-    detail::cleanup_node& node = *t.cleanups.front();
+  while (!t.cleanups.empty()) {  // asx: bounded by max_cleanup_per_task and the capacities of channels
+    cleanup_hook& top = *t.cleanups.front();
+    if (top.ops != nullptr) {
+      release_hook(top);
+      top.ops->undo(top, *this, is_leak);
+      continue;
+    }
+    auto& node = static_cast<detail::cleanup_node&>(top);
     const cleanup_function undo = node.undo;
     void* const context = node.context;
-    static_cast<list_hook<detail::cleanup_tag>&>(node).unlink();
+    static_cast<list_hook<cleanup_tag>&>(node).unlink();
     cleanups_.release(node.key);
     bytes_ -= nominal_bytes::cleanup;
     const std::uint32_t depth = t.cleanup_depth--;
@@ -377,6 +383,28 @@ void kernel::unwind(task_record& t) noexcept {
   t.is_ending = false;
 }
 
+void kernel::push_hook(task_record& t, cleanup_hook& hook) noexcept {
+  hook.task = &t;
+  t.cleanups.push_front(hook);
+  ++t.held;
+  if (hook.ops->leak_panic != nullptr) ++t.promises;
+}
+
+void kernel::release_hook(cleanup_hook& hook) noexcept {
+  static_cast<list_hook<cleanup_tag>&>(hook).unlink();
+  --hook.task->held;
+  if (hook.ops->leak_panic != nullptr) --hook.task->promises;
+  hook.task = nullptr;
+}
+
+// The newest of those it forgot.
+const char* kernel::promise_of(const task_record& t) noexcept {
+  for (const cleanup_hook* h = t.cleanups.front(); h != nullptr; h = t.cleanups.after(*h)) {
+    if (h->ops != nullptr && h->ops->leak_panic != nullptr) return h->ops->leak_panic;
+  }
+  return "";
+}
+
 std::uint64_t kernel::drop_deadline(task_record& t, event_kind why) noexcept {
   if (t.index_place == detail::deadline_index::nowhere) return 0;
   index_.leave(t);
@@ -386,7 +414,13 @@ std::uint64_t kernel::drop_deadline(task_record& t, event_kind why) noexcept {
 void kernel::end(task_record& t, task_trigger on, task_outcome result, std::uint32_t flags) noexcept {
   if (!t.owned_regions.empty()) return leave(t, on, result, flags);
   ++t.pins;
-  unwind(t);
+  // nobody but the task itself made it forget what it promised.
+  const bool is_leak = result.is_ok() || result.is_err();
+  if (is_leak && t.promises != 0) {
+    panic(t, promise_of(t), t.site);
+    result = t.result;
+  }
+  unwind(t, is_leak);
   t.is_ending = true;
   if (result.is_cancelled()) {  // A cleanup action may have strengthened the reason meanwhile.
     cancellation how = result.cancelled_by();
@@ -394,6 +428,7 @@ void kernel::end(task_record& t, task_trigger on, task_outcome result, std::uint
     result = task_outcome::cancelled(how);
   }
   cancel_timers(t.timers);
+  while (waiter* const w = t.waits.front()) w->leave(leave_code::dropped);
   drop_deadline(t, event_kind::deadline_dropped);
   if (sched_.remove(t)) note(event_kind::task_dequeued, t.task().value, t.region->id.value, 0, t.insertion_seq());
   if (static_cast<list_hook<detail::retry_tag>&>(t).linked()) static_cast<list_hook<detail::retry_tag>&>(t).unlink();
@@ -496,7 +531,7 @@ status kernel::complete(task_handle task, const task_outcome& result) noexcept {
   if (t == current_) return refuse(kind, t->task().value, {status::reentrant});
   if (rejects()) {
     std::uint64_t events = 8 + t->cleanup_depth + t->registrations + events_of_cancel(*t) + events_above(*t->region);
-    for (const waiter* w = t->joiners.front(); w != nullptr; w = t->joiners.after(*w)) events += 2;
+    events += 2 * std::uint64_t{t->joiners.size()} + 2 * std::uint64_t{t->held};
     if (!has_trace(events)) return refuse(kind, t->task().value, no_trace());
   }
   task_outcome own = result;
@@ -555,34 +590,68 @@ status kernel::await_completed(task_handle task, cx& c, waiter& w) noexcept {
   if (t == nullptr) return refuse(event_kind::refused_join, 0, {status::stale_handle});
   if (t == c.task_) return refuse(event_kind::refused_join, t->task().value, {status::invalid_argument});
   if (t->state == task_state::completed) return status::ok;
-  if (!w.waits_in(t, c.task_->key)) {  // Asked again, it keeps its place (U-17).
-    w.leave();
-    w.wake_ = waker{*this, c.task_->key};
-    w.on_ = t;
-    ++c.task_->registrations;
-    t->joiners.push_back(w);
-  }
+  t->joiners.enter(w, *c.task_, 0);  // Asked again, it keeps its place (U-17).
   c.task_->waits_for = static_cast<std::uint8_t>(wait_code::join);
   c.task_->waits_on = t->task().value;
   note(event_kind::task_waits, c.task_->task().value, t->task().value, static_cast<std::uint64_t>(wait_code::join));
   return status::would_block;
 }
 
-void waiter::leave() noexcept {
-  if (!linked()) return;
-  unlink();
-  if (detail::task_record* const t = wake_.kernel_->tasks_.find(wake_.key_); t != nullptr) --t->registrations;
+void kernel::serve(wait_queue& waiting, wake_code why, event_kind told, std::uint64_t subject) noexcept {
+  while (waiter* const w = waiting.head()) {
+    task_record& t = *w->task_;
+    waiting.remove(*w);
+    const std::uint64_t cause = note(told, subject, t.task().value);
+    wake(t, why, cause);
+  }
 }
 
-void kernel::serve(intrusive_list<waiter, waiter_tag>& waiting, wake_code why, event_kind told,
-                   std::uint64_t subject) noexcept {
-  while (waiter* const w = waiting.pop_front()) {
-    task_record* const t = tasks_.find(w->wake_.key_);
-    if (t == nullptr) continue;
-    --t->registrations;
-    const std::uint64_t cause = note(told, subject, t->task().value);
-    wake(*t, why, cause);
+// ---- queues -------------------------------------------------------------------------------------------------------
+
+bool wait_queue::enter(waiter& w, task_record& t, std::uint64_t id) noexcept {
+  const bool is_new = w.queue_ != this;
+  if (!is_new && w.task_ == &t) return false;
+  if (is_new) {
+    w.leave();
+    list_.push_back(w);
+    ++size_;
+    w.queue_ = this;
+    w.id_ = id;
+  } else {  // Another task asks: the place stays, and that task is woken.
+    static_cast<list_hook<task_waits_tag>&>(w).unlink();
+    --w.task_->registrations;
   }
+  w.task_ = &t;
+  t.waits.push_back(w);
+  ++t.registrations;
+  return is_new;
+}
+
+void wait_queue::remove(waiter& w) noexcept {
+  static_cast<list_hook<waiter_tag>&>(w).unlink();
+  static_cast<list_hook<task_waits_tag>&>(w).unlink();
+  --w.task_->registrations;
+  w.queue_ = nullptr;
+  w.task_ = nullptr;
+  --size_;
+}
+
+void waiter::leave(leave_code how) noexcept {
+  wait_queue& from = *queue_;
+  const waiter_name who{task_->task(), id_};
+  from.remove(*this);
+  if (from.left_ != nullptr) from.left_(from, *this, who, how);
+}
+
+void waiter::take_place_of(waiter& other) noexcept {
+  if (other.queue_ == nullptr) return;
+  other.queue_->list_.insert_before(other, *this);
+  other.task_->waits.insert_before(other, *this);
+  static_cast<list_hook<waiter_tag>&>(other).unlink();
+  static_cast<list_hook<task_waits_tag>&>(other).unlink();
+  queue_ = std::exchange(other.queue_, nullptr);
+  task_ = std::exchange(other.task_, nullptr);
+  id_ = other.id_;
 }
 
 }  // namespace asx

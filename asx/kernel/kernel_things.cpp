@@ -278,7 +278,7 @@ status cx::pop_cleanup(cleanup_ref ref) noexcept {
   asx::kernel& k = kernel();
   detail::cleanup_node* const node = k.cleanups_.find(ref.key);
   if (node == nullptr || node->task != task_) return status::stale_handle;
-  static_cast<list_hook<detail::cleanup_tag>&>(*node).unlink();
+  static_cast<list_hook<cleanup_tag>&>(*node).unlink();
   k.cleanups_.release(ref.key);
   --task_->cleanup_depth;
   k.bytes_ -= nominal_bytes::cleanup;

@@ -22,6 +22,9 @@
 #include "asx/wheel/timer_handle.hpp"
 
 namespace asx {
+/// What a thing counts as against the contract.
+enum class thing_family : std::uint8_t { channel, sync };
+
 /// What a task of poll functions ends with: a number, an error, a reason or a panic.
 using task_outcome = outcome<std::uint64_t, error>;
 }  // namespace asx
@@ -45,11 +48,12 @@ class short_name {
   std::uint8_t size_ = 0;
 };
 
-struct cleanup_node : list_hook<struct cleanup_tag> {
-  cleanup_node(cleanup_function f, void* c, const task_record& t) noexcept : undo(f), context(c), task(&t) {}
+struct cleanup_node : cleanup_hook {
+  cleanup_node(cleanup_function f, void* c, task_record& t) noexcept : cleanup_hook(nullptr), undo(f), context(c) {
+    task = &t;
+  }
   cleanup_function undo;
   void* context;
-  const task_record* task;
   slab_key key{};
 };
 
@@ -110,10 +114,13 @@ struct task_record : place,
   std::uint64_t deferred_by = 0;                  // and the event that put it there.
 
   // What belongs to it.
-  intrusive_list<cleanup_node, cleanup_tag> cleanups;
-  std::uint32_t cleanup_depth = 0;
+  intrusive_list<cleanup_hook, cleanup_tag> cleanups;
+  std::uint32_t cleanup_depth = 0;  // Of the actions that users pushed,
+  std::uint32_t held = 0;           // of permits and guards,
+  std::uint32_t promises = 0;       // and of those among them that it must not forget.
   intrusive_list<timer_record, timer_owner_tag> timers;
-  intrusive_list<waiter, waiter_tag> joiners;
+  intrusive_list<waiter, task_waits_tag> waits;
+  wait_queue joiners;
   intrusive_list<region_record, struct owner_tag> owned_regions;
   std::uint32_t index_place = deadline_index::nowhere;
 
@@ -176,7 +183,7 @@ struct region_record : list_hook<struct sibling_tag>, list_hook<owner_tag>, list
   std::uint64_t leaked = 0;
   intrusive_list<owned, owned_tag> things;
   intrusive_list<timer_record, timer_owner_tag> timers;
-  intrusive_list<waiter, waiter_tag> closers;
+  wait_queue closers;
   outcome_fold fold;
   struct arena_chunk* arena = nullptr;
   std::uint64_t arena_bytes = 0;
@@ -237,6 +244,39 @@ class obligation_table {
   [[nodiscard]] obligation_record* at(std::uint32_t i) const noexcept {
     return std::launder(reinterpret_cast<obligation_record*>(core_.record(i)));
   }
+  slab_core core_;
+};
+
+/// Cells for the records of channels and other primitives, which the kernel does not know.
+class thing_table {
+ public:
+  static constexpr std::size_t cell_bytes = 448;
+  static constexpr std::size_t cell_alignment = 16;
+
+  thing_table(std::uint32_t limit, memory_port memory) noexcept : core_(cell_bytes, cell_alignment, limit, memory) {}
+
+  [[nodiscard]] slab_entry<std::byte> take() noexcept {
+    const std::uint32_t index = core_.lowest_free();
+    if (index == slab_core::npos) return {};
+    core_.take(index);
+    std::byte* const cell = core_.record(index);
+    const std::uint64_t life = ++core_.generation(index);
+    ASX_ASSERT(life_of(cell) == life, "the number of a life lies in front of its cell");
+    return {cell, {index, life}};
+  }
+  void give_back(slab_key key) noexcept {
+    ASX_ASSERT(core_.present(key.index) && core_.generation(key.index) == key.generation, "a cell is given back once");
+    ++core_.generation(key.index);
+    core_.give_back(key.index);
+  }
+  /// Odd while somebody lives there; readable as long as the kernel lives.
+  [[nodiscard]] static std::uint64_t life_of(const void* cell) noexcept {
+    return *reinterpret_cast<const std::uint64_t*>(static_cast<const std::byte*>(cell) - cell_alignment);
+  }
+  [[nodiscard]] bool reserve_all() noexcept { return core_.reserve(core_.limit()); }
+  [[nodiscard]] bool ready() const noexcept { return core_.ready(); }
+
+ private:
   slab_core core_;
 };
 

@@ -1,0 +1,396 @@
+// Slots, permits and waiters; the two ends and the end of all are in channel_ends.cpp.
+#include "asx/chan/channel_core.hpp"
+
+#include <new>
+#include <utility>
+
+#include "asx/base/hash.hpp"
+
+namespace asx {
+
+// ---- creation -----------------------------------------------------------------------------------------------------
+
+permit_slot::permit_slot(channel_core& c) noexcept : cleanup_hook(&channel_core::plain_permit), core(&c) {}
+
+namespace {
+
+std::size_t round_up(std::size_t bytes, std::size_t alignment) noexcept {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+}  // namespace
+
+// Permits first, then the ring at the values' alignment, in one block.
+thing_order channel_core::order_of(const element_type& values, std::uint32_t capacity) noexcept {
+  const std::size_t alignment = values.alignment > alignof(permit_slot) ? values.alignment : alignof(permit_slot);
+  const std::size_t permits = round_up(std::size_t{capacity} * sizeof(permit_slot), alignment);
+  return {thing_family::channel, nominal_bytes::channel + capacity * nominal_bytes::channel_slot,
+          permits + (std::size_t{capacity} + 1) * values.bytes, alignment};
+}
+
+status channel_core::create(kernel& k, region_handle region, const element_type& values, std::uint32_t capacity,
+                            std::string_view called, channel_core*& out) noexcept {
+  if (capacity == 0) {
+    k.panic("a channel needs a capacity above 0");
+    return status::invalid_argument;
+  }
+  // What no address space holds is refused before it is computed with.
+  constexpr std::uint64_t most = SIZE_MAX / 4;
+  const bool is_possible = (std::uint64_t{capacity} + 1) <= most / (sizeof(permit_slot) + values.bytes);
+  thing_order order{thing_family::channel, UINT64_MAX / 4, most, values.alignment};
+  if (is_possible) order = order_of(values, capacity);
+  const thing_room room = extension::make_room(k, region, order);
+  if (room.code != status::ok) return room.code;
+  out = new (room.cell) channel_core(k, called, values, capacity, order, room.block);
+  extension::settle_in(*out, room, order);
+  out->note_creation();
+  return status::ok;
+}
+
+channel_core::channel_core(kernel& k, std::string_view called, const element_type& values, std::uint32_t capacity,
+                           const thing_order& order, void* block) noexcept
+    : thing(ops_table, k, called),
+      ring_(static_cast<std::byte*>(block) + order.bytes - (std::size_t{capacity} + 1) * values.bytes),
+      stride_(values.bytes),
+      slots_(capacity + 1),
+      capacity_(capacity),
+      free_permits_(nullptr),
+      waiters_(*this),
+      permits_(static_cast<permit_slot*>(block)),
+      destroy_(values.destroy),
+      order_(order),
+      block_(block) {
+  for (std::uint32_t i = capacity; i-- > 0;) {
+    auto* const p = new (permits_ + i) permit_slot(*this);
+    p->next_free = std::exchange(free_permits_, p);
+  }
+}
+
+void channel_core::note_creation() noexcept {
+  region_number_ = extension::number_of(*region);
+  extension::note(home, event_kind::channel_created, number, region_number_, capacity_, extension::caller(home));
+}
+
+// ---- one function returns every slot ------------------------------------------------------------------------------
+
+// Something about slots, senders or waiters has changed for the better: who can go on now is woken. The channel may be
+// gone afterwards.
+void channel_core::return_slot(std::uint64_t cause) noexcept {
+  if (home.ghosts().is_on()) [[unlikely]]
+    check();
+  if (!is_receiver_dropped_) {
+    if (is_dead_end()) wake_receiver(wake_code::disconnected, cause);
+    if (!waiters_.empty() && has_room()) {
+      extension::wake(home, extension::waiting_task(*waiters_.head()), wake_code::slot, cause);
+    }
+  }
+  if (is_dead_end()) [[unlikely]]
+    free_if_done();
+}
+
+void channel_core::wake_senders(std::uint64_t cause) noexcept {
+  for (waiter* w = waiters_.head(); w != nullptr; w = waiters_.after(*w)) {
+    extension::wake(home, extension::waiting_task(*w), wake_code::disconnected, cause);
+  }
+}
+
+void channel_core::wake_receiver(wake_code why, std::uint64_t cause) noexcept {
+  if (receivers_.empty()) return;
+  extension::task_record& t = extension::waiting_task(receiver_wait_);
+  extension::remove(receivers_, receiver_wait_);
+  extension::wake(home, t, why, cause);
+}
+
+// Only would_block leaves a waker.
+void channel_core::stop_waiting() noexcept {
+  if (!receivers_.empty()) extension::remove(receivers_, receiver_wait_);
+}
+
+// ---- permits ------------------------------------------------------------------------------------------------------
+
+// A slot becomes a permit: of the task that is polled, if any. A promise that the contract refuses leaves the
+// slot where it is.
+status channel_core::claim(permit_core& out, const tracked_order* promise) noexcept {
+  obligation_handle made{};
+  if (promise != nullptr) {
+    const status s = home.reserve(promise->region, made, promise->site);
+    if (s != status::ok) {
+      return_slot(0);  // Whoever waits behind may take it.
+      return s;
+    }
+  }
+  if (out.number_ != 0) [[unlikely]]
+    out.drop();
+  permit_slot& p = *free_permits_;
+  free_permits_ = p.next_free;
+  p.number = ++last_permit_;
+  p.ops = promise == nullptr ? &plain_permit : &tracked_permit;
+  p.obligation = made;
+  ++reserved_;
+  ++counts_.reserved;
+  if (auto* const t = extension::polled(home); t != nullptr) extension::hold(home, *t, p);
+  out.channel_ = thing_ref<channel_core>(*this);
+  out.slot_ = &p;
+  out.number_ = p.number;
+  const std::uint64_t told =
+      note(event_kind::permit_reserved, p.number, room(), promise == nullptr ? 0 : event_flags::tracked);
+  if (!waiters_.empty()) return_slot(told);  // the wake is passed on while there is room.
+  return status::ok;
+}
+
+void channel_core::free_permit(permit_slot& p) noexcept {
+  extension::let_go(p);
+  p.number = 0;
+  p.next_free = std::exchange(free_permits_, &p);
+  --reserved_;
+}
+
+std::uint64_t channel_core::end_permit(permit_slot& p, event_kind how) noexcept {
+  const std::uint64_t which = p.number;
+  const std::uint32_t flags = p.ops == &tracked_permit ? event_flags::tracked : 0;
+  free_permit(p);
+  ++counts_.aborted;
+  return note(how, which, room(), flags);
+}
+
+void channel_core::give_up(permit_core& p, event_kind how) noexcept {
+  permit_slot& slot = *p.slot_;
+  p.number_ = 0;
+  const std::uint64_t told = end_permit(slot, how);
+  if (how == event_kind::permit_disconnected) wake_senders(told);
+  return_slot(told);
+}
+
+void channel_core::commit(permit_core& p) noexcept {
+  permit_slot& slot = *p.slot_;
+  const std::uint64_t asked = extension::note_input(home, event_kind::input_send, number);
+  const std::uint32_t flags = slot.ops == &tracked_permit ? event_flags::tracked : 0;
+  free_permit(slot);
+  ++queued_;
+  ++counts_.sent;
+  const std::uint64_t told =
+      extension::note(home, event_kind::permit_sent, number, extension::caller(home), p.number_, room(), flags, asked);
+  p.number_ = 0;
+  wake_receiver(wake_code::message, told);
+  if (home.ghosts().is_on()) [[unlikely]]
+    check();
+}
+
+void channel_core::commit_now() noexcept {
+  const std::uint64_t asked = extension::note_input(home, event_kind::input_send, number);
+  ++last_permit_;
+  ++counts_.reserved;
+  ++queued_;
+  ++counts_.sent;
+  const std::uint64_t told =
+      extension::note(home, event_kind::permit_sent, number, extension::caller(home), last_permit_, room(), 0, asked);
+  wake_receiver(wake_code::message, told);
+}
+
+const cleanup_ops channel_core::plain_permit{&channel_core::unwind, nullptr};
+const cleanup_ops channel_core::tracked_permit{&channel_core::unwind, "OBLIGATION TOKEN LEAKED: SendPermit"};
+
+// The holder ends. A promise that it forgot stays reserved until its region sweeps; otherwise it is aborted.
+void channel_core::unwind(cleanup_hook& hook, kernel& k, bool is_leak) noexcept {
+  auto& p = static_cast<permit_slot&>(hook);
+  channel_core& c = *p.core;
+  const bool is_tracked = p.ops == &tracked_permit;
+  const obligation_handle promise = p.obligation;
+  const bool is_forgotten = is_tracked && is_leak;
+  const std::uint64_t told = c.end_permit(p, is_forgotten ? event_kind::permit_dropped : event_kind::permit_aborted);
+  if (is_tracked && !is_leak) static_cast<void>(k.abort(promise));
+  c.return_slot(told);
+}
+
+permit_core& permit_core::operator=(permit_core&& other) noexcept {
+  if (this != &other) {
+    if (number_ != 0) drop();
+    channel_ = other.channel_;
+    slot_ = other.slot_;
+    number_ = std::exchange(other.number_, 0);
+  }
+  return *this;
+}
+
+void permit_core::drop() noexcept {
+  if (channel_core* const c = held_in(); c != nullptr) c->give_up(*this, event_kind::permit_aborted);
+  number_ = 0;
+}
+
+void permit_core::abort() noexcept {
+  if (held_in() == nullptr) {
+    static_cast<void>(refuse_again());
+  } else {
+    drop();
+  }
+}
+
+status permit_core::refuse_again() noexcept {
+  channel_core* const c = channel_.get();
+  const bool is_gone = number_ != 0 && c == nullptr;  // Its region took the channel down.
+  number_ = 0;
+  if (is_gone) return status::disconnected;
+  if (c != nullptr) {
+    c->home.ghosts().record({.kind = ghost_kind::use_after_resolve,
+                             .on = ghost_noun::object,
+                             .returned = status::obligation_already_resolved,
+                             .rule = {66, "R-66"},
+                             .by = task_id{extension::caller(c->home)},
+                             .object = c->number,
+                             .text = "a permit was resolved twice"});
+  }
+  return status::obligation_already_resolved;
+}
+
+// ---- reserve ------------------------------------------------------------------------------------------------------
+
+status channel_core::poll_reserve(sender_core& from, cx& c, reserve_wait& w, permit_core& out,
+                                  const tracked_order* promise) noexcept {
+  if (w.is_waiting() && (!waiters_.holds(w) || w.from_ != &from)) w.leave();
+  if (promise != nullptr) {
+    if (const status s = extension::gate(home, promise->region, event_kind::refused_slot, number); s != status::ok) {
+      w.leave();
+      return s;
+    }
+  }
+  if (const status s = extension::checkpoint(c); s != status::ok) {
+    if (w.is_waiting()) extension::leave(w, leave_code::cancelled);
+    return s;
+  }
+  if (is_receiver_dropped_) {
+    if (w.is_waiting()) extension::leave(w, leave_code::disconnected);
+    return status::disconnected;
+  }
+  if (!extension::has_trace(home, 8)) {
+    w.leave();
+    return extension::refuse(home, event_kind::refused_slot, number, status::resource_exhausted, limit_code::trace);
+  }
+  if (has_room() && (waiters_.empty() || waiters_.head() == &w)) {
+    if (w.is_waiting()) {
+      const std::uint64_t which = w.id();
+      extension::remove(waiters_, w);
+      --from.pending_;
+      note(event_kind::send_waiter_removed, which,
+           pack(static_cast<std::uint64_t>(leave_code::served), waiters_.size()));
+    }
+    return claim(out, promise);
+  }
+  const bool is_new = !w.is_waiting();
+  if (is_new) {
+    const std::uint32_t most = home.contract().max_channel_waiters;
+    if (waiters_.size() >= most) {
+      return extension::refuse(home, event_kind::refused_slot, number, status::resource_exhausted,
+                               limit_code::channel_waiters, most);
+    }
+    w.from_ = &from;
+    ++from.pending_;
+    note(event_kind::send_waiter_added, ++last_waiter_, waiters_.size() + std::uint64_t{1});
+  }
+  extension::wait(c, waiters_, w, wait_code::reserve, number, is_new ? last_waiter_ : 0);
+  return status::would_block;
+}
+
+status channel_core::try_reserve(permit_core& out, const tracked_order* promise) noexcept {
+  if (promise != nullptr) {
+    const status s = extension::gate(home, promise->region, event_kind::refused_slot, number);
+    if (s != status::ok) return s;
+  }
+  if (const status s = admit_now(); s != status::ok) return s;
+  if (!extension::has_trace(home, 4)) return status::resource_exhausted;
+  return claim(out, promise);
+}
+
+status channel_core::admit_evicting(bool& evicts) const noexcept {
+  if (is_receiver_dropped_) return status::disconnected;
+  evicts = !(waiters_.empty() && has_room());
+  if (!evicts) return status::ok;
+  // Inside the destructor of a value that just left, the spare place may be taken.
+  const bool has_spare = in_hand_ == 0 || std::uint64_t{queued_} + reserved_ + in_hand_ <= capacity_;
+  return queued_ != 0 && has_spare ? status::ok : status::full;
+}
+
+// A waiter went by itself, was cancelled or disconnected, or its task ended: its place is the next one's.
+void channel_core::waiter_left(wait_queue& queue, waiter& w, waiter_name who, leave_code how) noexcept {
+  channel_core& c = static_cast<send_queue&>(queue).core;
+  --static_cast<reserve_wait&>(w).from_->pending_;
+  const std::uint64_t told = extension::note(c.home, event_kind::send_waiter_removed, c.number, who.task.value, who.id,
+                                             pack(static_cast<std::uint64_t>(how), c.waiters_.size()));
+  c.return_slot(told);
+}
+
+reserve_wait::reserve_wait(reserve_wait&& other) noexcept : waiter(std::move(other)), from_(other.from_) {}
+
+reserve_wait& reserve_wait::operator=(reserve_wait&& other) noexcept {
+  if (this != &other) {
+    leave();
+    from_ = other.from_;
+    waiter::operator=(std::move(other));
+  }
+  return *this;
+}
+
+// ---- receive ------------------------------------------------------------------------------------------------------
+
+status channel_core::poll_recv(cx& c) noexcept {
+  if (const status s = extension::checkpoint(c); s != status::ok) {
+    stop_waiting();
+    return s;
+  }
+  if (queued_ != 0) return status::ok;
+  if (is_dead_end()) {
+    stop_waiting();
+    return status::disconnected;
+  }
+  if (receivers_.empty() || &extension::waiting_task(receiver_wait_) != &extension::task_of(c)) {
+    note(event_kind::receiver_waits, 0, 0);
+  }
+  extension::wait(c, receivers_, receiver_wait_, wait_code::recv, number);
+  return status::would_block;
+}
+
+status channel_core::try_recv() const noexcept {
+  if (queued_ != 0) return status::ok;
+  return is_dead_end() ? status::disconnected : status::empty;
+}
+
+// The head leaves the ring; its memory is not used again before put_down. One such place is spare, further ones take up
+// room: a destructor may receive again.
+void* channel_core::take_head() noexcept {
+  void* const shell = head();
+  head_ = head_ + 1 == slots_ ? 0 : head_ + 1;
+  --queued_;
+  if (destroy_ != nullptr && ++in_hand_ > 1) ++shells_;
+  return shell;
+}
+
+void channel_core::drop_shell() noexcept {
+  if (in_hand_-- > 1) {
+    --shells_;
+    return_slot(0);
+  } else if (is_dead_end()) {
+    free_if_done();
+  }
+}
+
+void* channel_core::finish_recv() noexcept {
+  stop_waiting();
+  void* const shell = take_head();
+  ++counts_.received;
+  const std::uint64_t told =
+      note(event_kind::message_received, counts_.received + counts_.evicted + counts_.discarded, room());
+  if (!waiters_.empty() || home.ghosts().is_on()) return_slot(told);
+  return shell;
+}
+
+void* channel_core::commit_evicting() noexcept {
+  ++queued_;  // It lies at the tail: the spare place of the ring, or a free one.
+  void* const shell = take_head();
+  ++counts_.evicted;
+  note(event_kind::message_evicted, counts_.received + counts_.evicted + counts_.discarded,
+       pack(queued_ - 1, reserved_));
+  --queued_;
+  commit_now();
+  return shell;
+}
+
+}  // namespace asx

@@ -1,0 +1,307 @@
+// asx/chan/channel_core.hpp - the bounded channel without its value type: slots, permits, waiters, both ends.
+//
+//     permits   [id][id][free]...      one place a slot; a held one lies on its task's cleanup stack too
+//     ring      [v][v][ ]...[ ]        capacity + 1 values: the one more is where a value lies while another leaves
+//     waiters   head -> ... -> tail    pending reserves, first come, first served
+//
+// INV-CH-01  queued + reserved <= capacity, at all times.
+// R-61       a wake leaves the waiter; the claim takes it out and passes the wake on while there is room.
+// R-234      reserved = sent + aborted + held, and sent = received + evicted + discarded + queued.
+// 1  Every slot that becomes free again comes back through return_slot, which does the waking: abort, drop, unwinding,
+// a
+//    send to nobody, a receive, an eviction, a waiter that left, a claim that failed.
+// 2  The state is whole before anybody is woken or any value is destroyed, so that both may call back.
+//
+// The typed faces (mpsc.hpp, tracked.hpp) construct and destroy values in the ring; everything else is compiled once.
+//
+// Cancel points: poll_reserve, poll_recv. Threads: the runtime's.
+// Lifetime: freed when both sides are gone and no permit is held, or when its region takes it down.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <string_view>
+
+#include "asx/kernel/extension.hpp"
+#include "asx/model/lifecycle.hpp"
+
+namespace asx {
+
+class channel_core;
+class sender_core;
+
+/// What went through a channel since it was made.
+struct channel_counts {
+  std::uint64_t reserved = 0;
+  std::uint64_t sent = 0;
+  std::uint64_t aborted = 0;
+  std::uint64_t received = 0;
+  std::uint64_t evicted = 0;
+  std::uint64_t discarded = 0;
+};
+
+struct channel_report {
+  channel_id id{};
+  channel_state state = channel_state::open;
+  std::uint32_t capacity = 0;
+  std::uint32_t queued = 0;        // Committed and not received.
+  std::uint32_t reserved = 0;      // Permits that are held.
+  std::uint32_t waiters = 0;       // Pending reserves.
+  std::uint64_t first_waiter = 0;  // Id of the head; 0 when nobody waits.
+  std::uint64_t senders = 0;
+  bool has_receiver = true;
+  bool is_receiver_waiting = false;
+  channel_counts counts{};
+};
+
+/// The place in the queue of one pending reserve. Move-only: a moved one keeps its place; destroying it leaves.
+class ASX_API reserve_wait : public waiter {
+ public:
+  reserve_wait() noexcept = default;
+  reserve_wait(reserve_wait&& other) noexcept;
+  reserve_wait& operator=(reserve_wait&& other) noexcept;
+  ~reserve_wait() { leave(); }
+
+ private:
+  friend class channel_core;
+  friend class sender_core;
+  sender_core* from_ = nullptr;  // Meaningful while it waits.
+};
+
+/// Where the obligation of a tracked permit is made.
+struct tracked_order {
+  region_handle region;
+  std::source_location site;
+};
+
+/// How values lie in memory, and how they go.
+struct element_type {
+  std::size_t bytes = 0;
+  std::size_t alignment = 1;
+  void (*destroy)(void* value) noexcept = nullptr;  // Null: nothing to do.
+};
+
+/// One permit's place. It is used again when it is resolved; the number tells whose it is.
+struct permit_slot : cleanup_hook {
+  explicit permit_slot(channel_core& c) noexcept;
+  channel_core* core;
+  std::uint64_t number = 0;  // 0 while nobody has it.
+  obligation_handle obligation{};
+  permit_slot* next_free = nullptr;
+};
+
+/// A permit without its value type.
+class ASX_API permit_core {
+ public:
+  permit_core() noexcept = default;
+  permit_core(permit_core&& other) noexcept : channel_(other.channel_), slot_(other.slot_), number_(other.number_) {
+    other.number_ = 0;
+  }
+  permit_core& operator=(permit_core&& other) noexcept;
+  ~permit_core() {
+    if (number_ != 0) drop();
+  }
+
+  /// The channel, when this permit is unresolved there.
+  [[nodiscard]] channel_core* held_in() const noexcept;
+  [[nodiscard]] std::uint64_t number() const noexcept { return held_in() == nullptr ? 0 : number_; }
+  /// What a second resolution is told; disconnected when the channel was taken down.
+  [[nodiscard]] status refuse_again() noexcept;
+  void abort() noexcept;
+
+ private:
+  friend class channel_core;
+  friend class tracked_core;
+  void drop() noexcept;
+
+  thing_ref<channel_core> channel_;
+  permit_slot* slot_ = nullptr;
+  std::uint64_t number_ = 0;  // 0: resolved, as far as this object knows.
+};
+
+class ASX_API channel_core final : public thing {
+ public:
+  /// As channel<T> in mpsc.hpp, which is a face of this.
+  static status create(kernel& k, region_handle region, const element_type& values, std::uint32_t capacity,
+                       std::string_view called, channel_core*& out) noexcept;
+
+  // ---- the sending side; the caller has looked at its endpoint
+  [[nodiscard]] bool has_receiver() const noexcept { return !is_receiver_dropped_; }
+  [[nodiscard]] bool has_room() const noexcept { return queued_ + reserved_ + shells_ < capacity_; }
+  /// `promise`: the permit is tracked, and this is where its obligation is made.
+  [[nodiscard]] status poll_reserve(sender_core& from, cx& c, reserve_wait& w, permit_core& out,
+                                    const tracked_order* promise = nullptr) noexcept;
+  [[nodiscard]] status try_reserve(permit_core& out, const tracked_order* promise = nullptr) noexcept;
+  /// ok when a value may be constructed at `tail` and committed without a permit; else disconnected or full.
+  [[nodiscard]] status admit_now() const noexcept {
+    if (is_receiver_dropped_) return status::disconnected;
+    return waiters_.empty() && has_room() ? status::ok : status::full;
+  }
+  /// The value at `tail` is queued.
+  void commit_now() noexcept;
+  /// The value at `tail` is queued, with the permit's slot.
+  void commit(permit_core& p) noexcept;
+  /// The permit's slot comes back, with no value: aborted, dropped, or sent to nobody.
+  void give_up(permit_core& p, event_kind how) noexcept;
+  /// disconnected, full, or ok; `evicts`: the value at `head` goes first, by take_evicted.
+  [[nodiscard]] status admit_evicting(bool& evicts) const noexcept;
+  /// The value at `tail` is queued, and the one at `head` was moved out: the caller destroys it at the place that this
+  /// returns, and then says put_down.
+  [[nodiscard]] void* commit_evicting() noexcept;
+  void add_sender() noexcept;
+  void drop_sender(sender_core& from) noexcept;
+
+  // ---- the receiving side
+  /// ok: a value lies at `head`; take it, then `finish_recv`. cancelled, disconnected, would_block.
+  [[nodiscard]] status poll_recv(cx& c) noexcept;
+  /// ok, disconnected, empty.
+  [[nodiscard]] status try_recv() const noexcept;
+  /// The value at `head` was moved out: the caller destroys it at the place that this returns, and says put_down.
+  [[nodiscard]] void* finish_recv() noexcept;
+  /// What was taken from the ring is destroyed. The channel may be gone afterwards.
+  void put_down() noexcept {
+    if (destroy_ != nullptr) drop_shell();
+  }
+  void drop_receiver() noexcept;
+
+  // ---- places in the ring
+  [[nodiscard]] void* head() const noexcept { return ring_ + std::size_t{head_} * stride_; }
+  [[nodiscard]] void* tail() const noexcept {
+    const std::uint32_t at = head_ + queued_;
+    return ring_ + std::size_t{at >= slots_ ? at - slots_ : at} * stride_;
+  }
+
+  void inspect(channel_report& out) const noexcept;
+  [[nodiscard]] channel_id id() const noexcept { return channel_id{number}; }
+  /// Asserts INV-CH-01 and R-234.
+  void check() const noexcept;
+
+ private:
+  friend class permit_core;
+  friend class reserve_wait;
+  friend class sender_core;
+  friend class tracked_core;
+  friend struct permit_slot;
+
+  channel_core(kernel& k, std::string_view called, const element_type& values, std::uint32_t capacity,
+               const thing_order& order, void* block) noexcept;
+  ~channel_core() = default;
+
+  static thing_order order_of(const element_type& values, std::uint32_t capacity) noexcept;
+  static void take_down(owned& self, kernel& k) noexcept;
+  static bool is_drained(const owned& self) noexcept;
+  static void describe(const owned& self, std::string& out);
+  static void hash(const owned& self, digest_stream& out) noexcept;
+  static std::uint64_t events(const owned& self) noexcept;
+  static void waiter_left(wait_queue& queue, waiter& w, waiter_name who, leave_code how) noexcept;
+  static void unwind(cleanup_hook& hook, kernel& k, bool is_leak) noexcept;
+  static const owned_ops ops_table;
+  static const cleanup_ops plain_permit;
+  static const cleanup_ops tracked_permit;
+
+  std::uint64_t note(event_kind kind, std::uint64_t a, std::uint64_t b, std::uint32_t flags = 0) noexcept {
+    return extension::note(home, kind, number, extension::caller(home), a, b, flags);
+  }
+  [[nodiscard]] std::uint64_t room() const noexcept { return pack(queued_, reserved_); }
+  void note_creation() noexcept;
+  [[nodiscard]] status claim(permit_core& out, const tracked_order* promise) noexcept;
+  void free_permit(permit_slot& p) noexcept;
+  [[nodiscard]] std::uint64_t end_permit(permit_slot& p, event_kind how) noexcept;
+  void* take_head() noexcept;
+  void drop_shell() noexcept;
+  void return_slot(std::uint64_t cause) noexcept;
+  void wake_senders(std::uint64_t cause) noexcept;
+  void wake_receiver(wake_code why, std::uint64_t cause) noexcept;
+  void stop_waiting() noexcept;
+  [[nodiscard]] permit_slot* held_in_order() noexcept;
+  void discard(std::uint32_t from, std::uint32_t count) noexcept;
+  void free_if_done() noexcept;
+  void free() noexcept;
+  [[nodiscard]] bool is_dead_end() const noexcept { return senders_ == 0 && reserved_ == 0; }
+
+  // What a message touches.
+  std::byte* ring_;
+  std::size_t stride_;
+  std::uint32_t slots_;
+  std::uint32_t capacity_;
+  std::uint32_t head_ = 0;
+  std::uint32_t queued_ = 0;
+  std::uint32_t reserved_ = 0;
+  bool is_receiver_dropped_ = false;
+  bool is_busy_ = false;       // Values are being destroyed: it is not freed before the end of that.
+  std::uint32_t in_hand_ = 0;  // Values that left the ring and are not destroyed yet,
+  std::uint32_t shells_ = 0;   // and those beyond the first of them, which take up room.
+  permit_slot* free_permits_;
+  std::uint64_t senders_ = 1;
+  std::uint64_t last_permit_ = 0;
+  channel_counts counts_;
+  struct send_queue : wait_queue {
+    explicit send_queue(channel_core& c) noexcept : wait_queue(&waiter_left), core(c) {}
+    channel_core& core;
+  };
+  send_queue waiters_;
+  wait_queue receivers_;  // One at most.
+  waiter receiver_wait_;
+  std::uint64_t last_waiter_ = 0;
+
+  permit_slot* permits_;
+  void (*destroy_)(void*) noexcept;
+  thing_order order_;
+  std::uint64_t region_number_ = 0;
+  void* block_;
+};
+
+static_assert(sizeof(channel_core) <= detail::thing_table::cell_bytes);
+
+/// A sender without its value type. It moves with its waiters.
+class ASX_API sender_core {
+ public:
+  sender_core() noexcept = default;
+  explicit sender_core(channel_core& c) noexcept : channel_(c) {}  // Takes over one that was counted.
+  sender_core(const sender_core& other) noexcept;
+  sender_core& operator=(const sender_core& other) noexcept;
+  sender_core(sender_core&& other) noexcept { take(other); }
+  sender_core& operator=(sender_core&& other) noexcept;
+  ~sender_core() { drop(); }
+
+  /// Null when it is dead, or the channel is gone; why_not says which.
+  [[nodiscard]] channel_core* get() const noexcept { return channel_.get(); }
+  [[nodiscard]] status why_not() const noexcept { return channel_.absence(); }
+  [[nodiscard]] bool is_dead() const noexcept { return channel_.is_null(); }
+  [[nodiscard]] status clone(sender_core& out) const noexcept;
+  void drop() noexcept;
+
+ private:
+  friend class channel_core;
+  friend class reserve_wait;
+  void take(sender_core& other) noexcept;
+
+  thing_ref<channel_core> channel_;
+  std::uint32_t pending_ = 0;  // Its reserves that wait.
+};
+
+/// A receiver without its value type.
+class ASX_API receiver_core {
+ public:
+  receiver_core() noexcept = default;
+  explicit receiver_core(channel_core& c) noexcept : channel_(c) {}
+  receiver_core(receiver_core&& other) noexcept : channel_(other.channel_) { other.channel_ = {}; }
+  receiver_core& operator=(receiver_core&& other) noexcept;
+  ~receiver_core() { drop(); }
+
+  [[nodiscard]] channel_core* get() const noexcept { return channel_.get(); }
+  [[nodiscard]] status why_not() const noexcept { return channel_.absence(); }
+  [[nodiscard]] bool is_dead() const noexcept { return channel_.is_null(); }
+  void drop() noexcept;
+
+ private:
+  thing_ref<channel_core> channel_;
+};
+
+inline channel_core* permit_core::held_in() const noexcept {
+  channel_core* const c = number_ == 0 ? nullptr : channel_.get();
+  return c != nullptr && slot_->number == number_ ? c : nullptr;
+}
+
+}  // namespace asx

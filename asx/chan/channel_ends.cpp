@@ -1,0 +1,271 @@
+// The two ends of a channel, and the end of all: drops, and what its region does to it.
+#include <string>
+#include <utility>
+
+#include "asx/base/hash.hpp"
+#include "asx/chan/channel_core.hpp"
+
+namespace asx {
+
+// ---- senders ------------------------------------------------------------------------------------------------------
+
+void channel_core::add_sender() noexcept {
+  ++senders_;
+  note(event_kind::sender_cloned, senders_, 0);
+}
+
+void channel_core::drop_sender(sender_core& from) noexcept {
+  for (waiter* w = waiters_.head(); from.pending_ != 0 && w != nullptr;) {  // they leave with it.
+    auto& mine = static_cast<reserve_wait&>(*w);
+    w = waiters_.after(*w);
+    if (mine.from_ == &from) mine.leave();
+  }
+  --senders_;
+  std::uint64_t told = note(event_kind::sender_dropped, senders_, 0);
+  if (senders_ == 0 && is_receiver_dropped_) {
+    told = note(event_kind::channel_fully_closed_by_sender, 0, 0);
+  } else if (senders_ == 0) {
+    told = note(event_kind::channel_sender_closed, 0, room());
+    wake_receiver(wake_code::disconnected, told);  // with permits outstanding, too.
+  }
+  return_slot(told);
+}
+
+sender_core::sender_core(const sender_core& other) noexcept : channel_(other.channel_) {
+  if (channel_core* const c = get(); c != nullptr) c->add_sender();
+}
+
+sender_core& sender_core::operator=(const sender_core& other) noexcept {
+  if (this != &other) {
+    sender_core copy(other);
+    *this = std::move(copy);
+  }
+  return *this;
+}
+
+sender_core& sender_core::operator=(sender_core&& other) noexcept {
+  if (this != &other) {
+    drop();
+    take(other);
+  }
+  return *this;
+}
+
+void sender_core::take(sender_core& other) noexcept {
+  channel_ = std::exchange(other.channel_, {});
+  pending_ = std::exchange(other.pending_, 0);
+  if (pending_ == 0) return;
+  const channel_core& c = *get();  // Who waits keeps it there.
+  for (waiter* w = c.waiters_.head(); w != nullptr; w = c.waiters_.after(*w)) {
+    auto& r = static_cast<reserve_wait&>(*w);
+    if (r.from_ == &other) r.from_ = this;
+  }
+}
+
+status sender_core::clone(sender_core& out) const noexcept {
+  if (get() == nullptr) return why_not();
+  out = *this;
+  return status::ok;
+}
+
+void sender_core::drop() noexcept {
+  channel_core* const c = get();
+  if (c != nullptr) c->drop_sender(*this);
+  channel_ = {};
+}
+
+// ---- the receiver -------------------------------------------------------------------------------------------------
+
+// flag, queue, waker, senders, values.
+void channel_core::drop_receiver() noexcept {
+  if (is_receiver_dropped_) return;
+  is_receiver_dropped_ = true;
+  const std::uint32_t first = head_;
+  const std::uint32_t count = std::exchange(queued_, 0);
+  counts_.discarded += count;
+  stop_waiting();
+  const std::uint64_t told =
+      note(senders_ == 0 ? event_kind::channel_fully_closed_by_receiver : event_kind::channel_receiver_closed,
+           pack(senders_, count), 0);
+  wake_senders(told);
+  discard(first, count);
+  free_if_done();
+}
+
+// Oldest first. The values are nobody's any more, and nothing is put into a ring without a receiver.
+void channel_core::discard(std::uint32_t from, std::uint32_t count) noexcept {
+  if (destroy_ == nullptr) return;
+  const bool before = std::exchange(is_busy_, true);
+  for (std::uint32_t i = 0; i < count; ++i) {  // asx: bounded by the capacity
+    const std::uint32_t at = from + i;
+    destroy_(ring_ + std::size_t{at >= slots_ ? at - slots_ : at} * stride_);
+  }
+  is_busy_ = before;
+}
+
+receiver_core& receiver_core::operator=(receiver_core&& other) noexcept {
+  if (this != &other) {
+    drop();
+    channel_ = std::exchange(other.channel_, {});
+  }
+  return *this;
+}
+
+void receiver_core::drop() noexcept {
+  channel_core* const c = get();
+  channel_ = {};
+  if (c != nullptr) c->drop_receiver();
+}
+
+// ---- the end ------------------------------------------------------------------------------------------------------
+
+// storage is kept while a permit is held, or a value of it is being destroyed.
+void channel_core::free_if_done() noexcept {
+  if (is_receiver_dropped_ && is_dead_end() && !is_busy_ && in_hand_ == 0) free();
+}
+
+void channel_core::free() noexcept {
+  check();
+  ASX_ASSERT(queued_ == 0 && reserved_ == 0, "nothing is lost when a channel is freed (R-234)");
+  extension::note(home, event_kind::channel_freed, number, region_number_);
+  extension::leave_region(*this);
+  kernel& k = home;
+  const slab_key cell = key;
+  const thing_order order = order_;
+  void* const block = block_;
+  for (std::uint32_t i = 0; i < capacity_; ++i) std::destroy_at(permits_ + i);
+  this->~channel_core();
+  extension::take_down(k, cell, order, block);
+}
+
+// The permits that are held, linked through next_free, lowest number first: a merge sort, so that a channel full of
+// permits is taken down in n log n without a byte of memory.
+permit_slot* channel_core::held_in_order() noexcept {
+  permit_slot* runs[32] = {};
+  const auto merge = [](permit_slot* a, permit_slot* b) {
+    permit_slot* first = nullptr;
+    permit_slot** end = &first;
+    while (a != nullptr && b != nullptr) {
+      permit_slot*& less = a->number < b->number ? a : b;
+      *end = less;
+      end = &less->next_free;
+      less = *end;
+    }
+    *end = a != nullptr ? a : b;
+    return first;
+  };
+  for (std::uint32_t i = 0; i < capacity_; ++i) {
+    if (permits_[i].number == 0) continue;
+    permit_slot* run = permits_ + i;
+    run->next_free = nullptr;
+    std::size_t at = 0;
+    for (; at < 31 && runs[at] != nullptr; ++at) run = merge(std::exchange(runs[at], nullptr), run);
+    runs[at] = merge(runs[at], run);
+  }
+  permit_slot* all = nullptr;
+  for (permit_slot*& run : runs) all = merge(all, run);
+  return all;
+}
+
+// The region has let go of it already.
+void channel_core::take_down(owned& self, kernel& k) noexcept {
+  auto& c = static_cast<channel_core&>(self);
+  c.is_busy_ = true;  // Nobody frees it meanwhile.
+  for (permit_slot* p = c.held_in_order(); p != nullptr;) {
+    permit_slot& permit = *p;
+    p = permit.next_free;
+    const bool is_tracked = permit.ops == &tracked_permit;
+    const obligation_handle promise = permit.obligation;
+    static_cast<void>(c.end_permit(permit, event_kind::permit_aborted));
+    if (is_tracked) static_cast<void>(k.abort(promise));
+  }
+  std::uint64_t told = 0;
+  const std::uint32_t first = c.head_;
+  const std::uint32_t count = std::exchange(c.queued_, 0);
+  c.counts_.discarded += count;
+  if (!std::exchange(c.is_receiver_dropped_, true)) {
+    told = c.note(c.senders_ == 0 ? event_kind::channel_fully_closed_by_receiver : event_kind::channel_receiver_closed,
+                  pack(c.senders_, count), 0);
+  }
+  while (waiter* const w = c.waiters_.head()) {
+    extension::task_record& t = extension::waiting_task(*w);
+    --static_cast<reserve_wait&>(*w).from_->pending_;
+    const std::uint64_t which = w->id();
+    extension::remove(c.waiters_, *w);
+    extension::note(k, event_kind::send_waiter_removed, c.number, extension::number_of(t), which,
+                    pack(static_cast<std::uint64_t>(leave_code::disconnected), c.waiters_.size()));
+    extension::wake(k, t, wake_code::disconnected, told);
+  }
+  c.wake_receiver(wake_code::disconnected, told);
+  c.discard(first, count);
+  c.senders_ = 0;  // Those that are left find nothing.
+  if (c.in_hand_ == 0) {
+    c.free();
+  } else {
+    c.is_busy_ = false;  // Whoever destroys the last value frees it.
+  }
+}
+
+bool channel_core::is_drained(const owned& self) noexcept {
+  const auto& c = static_cast<const channel_core&>(self);
+  return (c.is_receiver_dropped_ || c.queued_ == 0) && c.reserved_ == 0;
+}
+
+void channel_core::describe(const owned& self, std::string& out) {
+  const auto& c = static_cast<const channel_core&>(self);
+  out += "channel " + std::to_string(c.number);
+  if (!c.name.view().empty()) out.append(" '").append(c.name.view()).append("'");
+  channel_report r;
+  c.inspect(r);
+  out.append("  ").append(channel_lifecycle.name(r.state));
+  out += "  " + std::to_string(c.queued_) + " queued, " + std::to_string(c.reserved_) + " reserved of " +
+         std::to_string(c.capacity_) + ", " + std::to_string(c.senders_) + " senders, " +
+         std::to_string(c.waiters_.size()) + " waiting";
+  if (!c.receivers_.empty()) out += ", the receiver waits";
+}
+
+void channel_core::hash(const owned& self, digest_stream& out) noexcept {
+  const auto& c = static_cast<const channel_core&>(self);
+  out.add(c.number);
+  out.add(pack(c.queued_, c.reserved_));
+  out.add(pack(c.capacity_, c.is_receiver_dropped_ ? 1 : 0));
+  for (const std::uint64_t n : {c.senders_, c.last_permit_, c.last_waiter_, c.counts_.reserved, c.counts_.sent,
+                                c.counts_.aborted, c.counts_.received, c.counts_.evicted, c.counts_.discarded}) {
+    out.add(n);
+  }
+  for (const waiter* w = c.waiters_.head(); w != nullptr; w = c.waiters_.after(*w)) {
+    out.add(pack(w->id(), extension::number_of(extension::waiting_task(*w))));
+  }
+  out.add(c.receivers_.empty() ? 0 : extension::number_of(extension::waiting_task(c.receiver_wait_)));
+}
+
+std::uint64_t channel_core::events(const owned& self) noexcept {
+  const auto& c = static_cast<const channel_core&>(self);
+  return 4 + 2 * std::uint64_t{c.reserved_} + 2 * std::uint64_t{c.waiters_.size()};
+}
+
+const owned_ops channel_core::ops_table{&channel_core::take_down, &channel_core::is_drained, &channel_core::describe,
+                                        &channel_core::hash, &channel_core::events};
+
+void channel_core::inspect(channel_report& out) const noexcept {
+  out = {id(),
+         derive_channel_state(senders_, is_receiver_dropped_),
+         capacity_,
+         queued_,
+         reserved_,
+         waiters_.size(),
+         waiters_.empty() ? 0 : waiters_.head()->id(),
+         senders_,
+         !is_receiver_dropped_,
+         !receivers_.empty(),
+         counts_};
+}
+
+void channel_core::check() const noexcept {
+  ASX_ASSERT(std::uint64_t{queued_} + reserved_ <= capacity_, "queued + reserved <= capacity (INV-CH-01)");
+  ASX_ASSERT(counts_.reserved == counts_.sent + counts_.aborted + reserved_, "every permit is accounted for (R-234)");
+  ASX_ASSERT(counts_.sent == counts_.received + counts_.evicted + counts_.discarded + queued_,
+             "every message is accounted for (R-234)");
+}
+
+}  // namespace asx

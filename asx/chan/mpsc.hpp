@@ -1,0 +1,271 @@
+// asx/chan/mpsc.hpp - a bounded channel: many senders, one receiver, two-phase send.
+//
+// Sending is two steps, so that giving up between them cannot lose a value:
+//
+//     reserve --> permit --send(value)--> queued --recv--> delivered
+//                   +------abort()-----> slot free again, nothing was queued
+//
+//     auto [code, tx, rx] = asx::channel<order>(c, 64);                    // in the region of the task
+//     ...
+//     switch (tx.poll_reserve(c, waiting, permit)) {                       // in a poll
+//       case status::ok: permit.send(next_order()); break;                 // never fails for room
+//       case status::would_block: return poll_result::pending;             // woken when it is this one's turn
+//       ...
+//
+// INV-CH-01  queued + reserved <= capacity, at all times.
+// INV-CH-02  messages leave in the order in which they were sent, across all senders.
+// INV-CH-03  waiting senders are served first come, first served; try_ forms never jump the queue (INV-CH-04).
+// INV-CH-05  a cancelled reserve holds nothing; INV-CH-06: a cancelled recv has consumed nothing.
+// INV-CH-09  a permit that goes away unresolved gives its slot back and wakes the next waiter.
+// a value that is not delivered comes back to the caller; refusals come in a fixed order.
+// R-121      values are destroyed after the state has changed: their destructors may use the channel.
+// R-240      a move that throws leaves channel and permit as they were.
+//
+// Values may be move-only, over-aligned, and throw when they are moved. Nothing is allocated after `channel` returned.
+//
+// Cancel points: poll_reserve, poll_recv. Nothing else waits; send, abort and try_ forms never do.
+// Threads: the runtime's. A permit is held by the task that reserved it, and aborted when that task ends.
+// Lifetime: the channel belongs to its region, which takes it down when it finalizes; ends and permits that are left
+// report
+//           disconnected then. They are gone before the runtime is.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "asx/chan/channel_core.hpp"
+
+namespace asx {
+
+/// `value` is handed back when the code is not ok.
+template <class T>
+struct [[nodiscard]] send_result {
+  status code = status::ok;
+  std::optional<T> value{};
+};
+
+/// `value` is there when the code is ok.
+template <class T>
+struct [[nodiscard]] recv_result {
+  status code = status::ok;
+  std::optional<T> value{};
+};
+
+/// `evicted`: the oldest message, when it had to go. `value` is handed back when the code is not ok.
+template <class T>
+struct [[nodiscard]] evict_result {
+  status code = status::ok;
+  std::optional<T> evicted{};
+  std::optional<T> value{};
+};
+
+namespace detail {
+
+template <class T>
+inline constexpr element_type element_of{sizeof(T), alignof(T),
+                                         std::is_trivially_destructible_v<T> ? nullptr : +[](void* value) noexcept {
+                                           std::destroy_at(static_cast<T*>(value));
+                                         }};
+
+/// Moves the oldest value out, and gives its slot back.
+template <class T>
+recv_result<T> take_from(channel_core& c) {
+  T& oldest = *std::launder(static_cast<T*>(c.head()));
+  recv_result<T> out{status::ok, std::optional<T>(std::in_place, std::move(oldest))};
+  void* const shell = c.finish_recv();
+  if constexpr (!std::is_trivially_destructible_v<T>) {
+    std::destroy_at(static_cast<T*>(shell));
+    c.put_down();
+  }
+  return out;
+}
+
+}  // namespace detail
+
+template <class T>
+class [[nodiscard("a permit is sent or aborted")]] send_permit {
+ public:
+  send_permit() noexcept = default;
+  send_permit(send_permit&&) noexcept = default;
+  send_permit& operator=(send_permit&&) noexcept = default;  // A permit that is overwritten is aborted.
+  ~send_permit() = default;                                  // So is one that goes away unresolved.
+
+  /// ok: queued. disconnected, obligation_already_resolved: `value` is handed back.
+  send_result<T> send(T value) {
+    channel_core* const c = core_.held_in();
+    if (c == nullptr) return {core_.refuse_again(), std::optional<T>(std::in_place, std::move(value))};
+    if (!c->has_receiver()) {
+      c->give_up(core_, event_kind::permit_disconnected);
+      return {status::disconnected, std::optional<T>(std::in_place, std::move(value))};
+    }
+    new (c->tail()) T(std::move(value));
+    c->commit(core_);
+    return {};
+  }
+  send_result<T> try_send(T value) { return send(std::move(value)); }
+  void abort() noexcept { core_.abort(); }
+
+  [[nodiscard]] bool is_held() const noexcept { return core_.held_in() != nullptr; }
+  /// Of this permit in its channel; 0 once it is resolved.
+  [[nodiscard]] std::uint64_t number() const noexcept { return core_.number(); }
+
+ private:
+  template <class>
+  friend class sender;
+  permit_core core_;
+};
+
+template <class T>
+class sender {
+ public:
+  sender() noexcept = default;  // Dead, as is one that was dropped or moved from.
+
+  /// stale_handle from a dead one. A copy is the same without the answer: a copy of a dead sender is dead.
+  [[nodiscard]] status clone(sender& out) const noexcept { return core_.clone(out.core_); }
+  void drop() noexcept { core_.drop(); }
+  [[nodiscard]] bool is_live() const noexcept { return !core_.is_dead(); }
+
+  /// A cancel point. ok: `out` is a permit. would_block: `w` waits, and the task is woken when it may be its turn.
+  /// stale_handle, cancelled, disconnected, resource_exhausted (max_channel_waiters): nothing is left in the queue.
+  [[nodiscard]] status poll_reserve(cx& c, reserve_wait& w, send_permit<T>& out) noexcept {
+    channel_core* const core = core_.get();
+    if (core == nullptr) return gone(w);
+    return core->poll_reserve(core_, c, w, out.core_);
+  }
+  /// ok, stale_handle, disconnected, full.
+  [[nodiscard]] status try_reserve(send_permit<T>& out) noexcept {
+    channel_core* const core = core_.get();
+    return core == nullptr ? core_.why_not() : core->try_reserve(out.core_);
+  }
+  send_result<T> try_send(T value) {
+    channel_core* const core = core_.get();
+    const status s = core == nullptr ? core_.why_not() : core->admit_now();
+    if (s != status::ok) return {s, std::optional<T>(std::in_place, std::move(value))};
+    new (core->tail()) T(std::move(value));
+    core->commit_now();
+    return {};
+  }
+  /// Makes room by taking the oldest message out, if it must; full when there is none that is committed.
+  evict_result<T> send_evict_oldest(T value) {
+    channel_core* const core = core_.get();
+    bool evicts = false;
+    const status s = core == nullptr ? core_.why_not() : core->admit_evicting(evicts);
+    if (s != status::ok) return {s, {}, std::optional<T>(std::in_place, std::move(value))};
+    T* const placed = new (core->tail()) T(std::move(value));
+    if (!evicts) {
+      core->commit_now();
+      return {};
+    }
+    unplaced guard{placed};
+    T& oldest = *std::launder(static_cast<T*>(core->head()));
+    evict_result<T> out{status::ok, std::optional<T>(std::in_place, std::move(oldest)), {}};
+    guard.value = nullptr;
+    void* const shell = core->commit_evicting();
+    if constexpr (!std::is_trivially_destructible_v<T>) {
+      std::destroy_at(static_cast<T*>(shell));
+      core->put_down();
+    }
+    return out;
+  }
+
+  /// ok, stale_handle, or disconnected once its region took the channel down.
+  [[nodiscard]] status inspect(channel_report& out) const noexcept {
+    const channel_core* const core = core_.get();
+    if (core == nullptr) return core_.why_not();
+    core->inspect(out);
+    return status::ok;
+  }
+  /// For faces beside this one.
+  [[nodiscard]] sender_core& core() noexcept { return core_; }
+  [[nodiscard]] const sender_core& core() const noexcept { return core_; }
+
+ private:
+  template <class U>
+  friend struct channel_ends;
+  explicit sender(channel_core& core) noexcept : core_(core) {}
+
+  struct unplaced {  // A move that throws leaves the ring as it was.
+    T* value;
+    ~unplaced() {
+      if (value != nullptr) std::destroy_at(value);
+    }
+  };
+  [[nodiscard]] status gone(reserve_wait& w) const noexcept {
+    w.leave();
+    return core_.why_not();
+  }
+
+  sender_core core_;
+};
+
+template <class T>
+class receiver {
+ public:
+  receiver() noexcept = default;  // Dead, as is one that was dropped or moved from.
+
+  void drop() noexcept { core_.drop(); }
+  [[nodiscard]] bool is_live() const noexcept { return !core_.is_dead(); }
+
+  /// A cancel point. ok and the oldest value; stale_handle, cancelled, disconnected; would_block: the task is woken.
+  recv_result<T> poll_recv(cx& c) {
+    channel_core* const core = core_.get();
+    const status s = core == nullptr ? core_.why_not() : core->poll_recv(c);
+    if (s != status::ok) return {s, {}};
+    return detail::take_from<T>(*core);
+  }
+  /// ok and the oldest value; stale_handle, disconnected, empty.
+  recv_result<T> try_recv() {
+    channel_core* const core = core_.get();
+    const status s = core == nullptr ? core_.why_not() : core->try_recv();
+    if (s != status::ok) return {s, {}};
+    return detail::take_from<T>(*core);
+  }
+  /// As sender::inspect.
+  [[nodiscard]] status inspect(channel_report& out) const noexcept {
+    const channel_core* const core = core_.get();
+    if (core == nullptr) return core_.why_not();
+    core->inspect(out);
+    return status::ok;
+  }
+
+ private:
+  template <class U>
+  friend struct channel_ends;
+  explicit receiver(channel_core& core) noexcept : core_(core) {}
+  receiver_core core_;
+};
+
+template <class T>
+struct [[nodiscard]] channel_ends {
+  status code = status::ok;
+  sender<T> tx{};
+  receiver<T> rx{};
+
+  static channel_ends of(status code, channel_core* core) noexcept {
+    if (code != status::ok) return {code, {}, {}};
+    return {code, sender<T>(*core), receiver<T>(*core)};
+  }
+};
+
+/// ok, stale_handle, region_not_open, admission_closed, resource_exhausted (max_channels, max_bytes, memory): both ends
+/// are dead then. Capacity 0 panics.
+template <class T>
+channel_ends<T> channel(kernel& k, region_handle region, std::uint32_t capacity, std::string_view name = {}) noexcept {
+  static_assert(std::is_nothrow_destructible_v<T>, "a message must be destructible without throwing");
+  channel_core* core = nullptr;
+  const status s = channel_core::create(k, region, detail::element_of<T>, capacity, name, core);
+  return channel_ends<T>::of(s, core);
+}
+
+/// In the region of the task.
+template <class T>
+channel_ends<T> channel(cx& c, std::uint32_t capacity, std::string_view name = {}) noexcept {
+  return channel<T>(c.kernel(), c.region(), capacity, name);
+}
+
+}  // namespace asx

@@ -1,0 +1,77 @@
+// The channel's face, seen by somebody who uses it: one sentence a test. The laws are in fixtures_test, rulings_test
+// and channel_model_test.
+#include "asx/chan/mpsc.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "asx/runtime/runtime.hpp"
+
+namespace asx {
+namespace {
+
+TEST(mpsc, carries_values_from_one_task_to_another_in_order) {
+  struct world {
+    sender<int> tx;
+    receiver<int> rx;
+    reserve_wait waiting;
+    int next = 1;
+    std::vector<int> got;
+  } w;
+  runtime rt;
+  auto ends = channel<int>(rt.kernel(), rt.root(), 2, "numbers");
+  ASSERT_EQ(ends.code, status::ok);
+  w.tx = std::move(ends.tx);
+  w.rx = std::move(ends.rx);
+  task_handle t;
+  const auto produce = [](void* p, cx& c) {
+    auto& at = *static_cast<world*>(p);
+    while (at.next <= 10) {
+      send_permit<int> permit;
+      const status s = at.tx.poll_reserve(c, at.waiting, permit);
+      if (s == status::would_block) return poll_result::pending;
+      if (s != status::ok || permit.send(at.next).code != status::ok) return poll_result::error;
+      ++at.next;
+    }
+    at.tx.drop();
+    return poll_result::ready;
+  };
+  const auto consume = [](void* p, cx& c) {
+    auto& at = *static_cast<world*>(p);
+    for (;;) {
+      const recv_result<int> r = at.rx.poll_recv(c);
+      if (r.code == status::would_block) return poll_result::pending;
+      if (r.code == status::disconnected) return poll_result::ready;
+      at.got.push_back(*r.value);
+    }
+  };
+  ASSERT_EQ(rt.kernel().spawn(rt.root(), {.poll = produce, .context = &w, .name = "producer"}, t), status::ok);
+  ASSERT_EQ(rt.kernel().spawn(rt.root(), {.poll = consume, .context = &w, .name = "consumer"}, t), status::ok);
+  rt.run_until_idle();
+  EXPECT_EQ(w.got, (std::vector<int>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}));
+  w.rx.drop();
+  EXPECT_TRUE(rt.shutdown().is_quiescent());
+}
+
+TEST(mpsc, hands_back_what_it_cannot_deliver) {
+  runtime rt;
+  auto [code, tx, rx] = channel<std::unique_ptr<int>>(rt.kernel(), rt.root(), 1);
+  ASSERT_EQ(code, status::ok);
+  EXPECT_EQ(tx.try_send(std::make_unique<int>(1)).code, status::ok);
+  auto full = tx.try_send(std::make_unique<int>(2));
+  EXPECT_EQ(full.code, status::full);
+  ASSERT_TRUE(full.value.has_value());
+  EXPECT_EQ(**full.value, 2);
+  auto evicted = tx.send_evict_oldest(std::move(*full.value));
+  EXPECT_EQ(evicted.code, status::ok);
+  EXPECT_EQ(**evicted.evicted, 1);
+  rx.drop();
+  auto gone = tx.try_send(std::make_unique<int>(3));
+  EXPECT_EQ(gone.code, status::disconnected);
+  EXPECT_EQ(**gone.value, 3);
+}
+
+}  // namespace
+}  // namespace asx

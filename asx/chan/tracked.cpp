@@ -1,0 +1,122 @@
+#include "asx/chan/tracked.hpp"
+
+#include <exception>
+
+namespace asx {
+
+namespace {
+
+bool is_unwinding() noexcept {
+#if defined(__cpp_exceptions)
+  return std::uncaught_exceptions() != 0;
+#else
+  return false;
+#endif
+}
+
+}  // namespace
+
+void tracked_core::take(permit_core& permit) noexcept {
+  if (permit_.number_ != 0) drop();
+  obligation_ = permit.slot_->obligation;
+  permit_ = std::move(permit);
+}
+
+tracked_core& tracked_core::operator=(tracked_core&& other) noexcept {
+  if (this != &other) {
+    if (permit_.number_ != 0) drop();
+    permit_ = std::move(other.permit_);
+    obligation_ = other.obligation_;
+  }
+  return *this;
+}
+
+status tracked_core::poll_reserve(sender_core& from, cx& c, reserve_wait& w, tracked_core& out,
+                                  const std::source_location& site) noexcept {
+  channel_core* const core = from.get();
+  if (core == nullptr) {
+    w.leave();
+    return from.why_not();
+  }
+  const tracked_order promise{c.region(), site};
+  permit_core permit;
+  const status s = core->poll_reserve(from, c, w, permit, &promise);
+  if (s == status::ok) out.take(permit);
+  return s;
+}
+
+status tracked_core::try_reserve(sender_core& from, region_handle region, tracked_core& out,
+                                 const std::source_location& site) noexcept {
+  channel_core* const core = from.get();
+  if (core == nullptr) return from.why_not();
+  const tracked_order promise{region, site};
+  permit_core permit;
+  const status s = core->try_reserve(permit, &promise);
+  if (s == status::ok) out.take(permit);
+  return s;
+}
+
+std::optional<region_handle> tracked_core::region_of_caller(const sender_core& from) noexcept {
+  const channel_core* const core = from.get();
+  if (core == nullptr) return std::nullopt;
+  const auto* const t = extension::polled(core->home);
+  if (t == nullptr) return std::nullopt;
+  return extension::region_of(*t);
+}
+
+status tracked_core::begin_send() noexcept {
+  channel_core* const c = permit_.held_in();
+  if (c == nullptr) return permit_.refuse_again();
+  obligation_state state = obligation_state::reserved;
+  const bool is_known = c->home.inspect(obligation_, state) == status::ok;
+  if (!is_known || state == obligation_state::leaked) {  // A host's, whose region has swept it.
+    c->give_up(permit_, event_kind::permit_aborted);
+    return status::obligation_leaked;
+  }
+  if (c->has_receiver()) return status::ok;
+  kernel& k = c->home;
+  c->give_up(permit_, event_kind::permit_disconnected);
+  static_cast<void>(k.abort(obligation_));
+  return status::disconnected;
+}
+
+committed_proof tracked_core::commit() noexcept {
+  channel_core& c = *permit_.held_in();
+  kernel& k = c.home;
+  const committed_proof proof(c.id(), permit_.number_);
+  c.commit(permit_);
+  static_cast<void>(k.commit(obligation_));
+  return proof;
+}
+
+std::optional<aborted_proof> tracked_core::abort() noexcept {
+  channel_core* const c = permit_.held_in();
+  if (c == nullptr) {
+    static_cast<void>(permit_.refuse_again());
+    return std::nullopt;
+  }
+  kernel& k = c->home;
+  const aborted_proof proof(c->id(), permit_.number_);
+  c->give_up(permit_, event_kind::permit_aborted);
+  static_cast<void>(k.abort(obligation_));
+  return proof;
+}
+
+// who is cancelled or panics has not forgotten.
+void tracked_core::drop() noexcept {
+  channel_core* const c = permit_.held_in();
+  if (c == nullptr) {
+    permit_.number_ = 0;
+    return;
+  }
+  kernel& k = c->home;
+  const auto* const t = extension::polled(k);
+  if (is_unwinding() || (t != nullptr && extension::is_giving_up(*t))) {
+    static_cast<void>(abort());
+    return;
+  }
+  c->give_up(permit_, event_kind::permit_dropped);
+  k.panic(tracked_leak_message);
+}
+
+}  // namespace asx

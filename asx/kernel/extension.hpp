@@ -1,0 +1,149 @@
+// asx/kernel/extension.hpp - what channels and other primitives may ask of the kernel: records, limits, waits, wakes,
+// places on cleanup stacks, events. Users have no need of it.
+//
+//     mpsc, oneshot, mutex ... --> extension --> kernel
+//
+// 1  A thing's record lies in one table of cells, counted against the contract by family; its other memory comes from a
+//    pool. It keeps its address; a reference to an earlier life of its cell never finds a later one.
+// 2  A thing is made in a region that is open, or refused in the order of R-09 with nothing changed; it is told.
+// 3  The kernel finalizes what is in a region that closes; a thing that is done before leaves by itself.
+//
+// It is a class of static functions, so that the kernel has one friend and not one for each primitive.
+//
+// Cancel points: checkpoint. Threads: the runtime's. Lifetime: a thing dies with its region at the latest.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "asx/kernel/kernel.hpp"
+
+namespace asx {
+
+/// What a primitive's record begins with.
+struct thing : owned {
+  thing(const owned_ops& table, kernel& k, std::string_view called) noexcept : owned(table), home(k), name(called) {}
+  kernel& home;
+  detail::region_record* region = nullptr;
+  slab_key key{};
+  std::uint64_t number = 0;  // Creation number in its family.
+  thing_family family = thing_family::channel;
+  detail::short_name name;
+};
+
+/// Which life of which cell; a plain value that an endpoint keeps.
+template <class Thing>
+class thing_ref {
+ public:
+  constexpr thing_ref() noexcept = default;
+  explicit thing_ref(Thing& at) noexcept : at_(&at), life_(at.key.generation) {}
+
+  [[nodiscard]] bool is_null() const noexcept { return at_ == nullptr; }
+  /// Null when there is none any more.
+  [[nodiscard]] Thing* get() const noexcept { return is_there() ? at_ : nullptr; }
+  [[nodiscard]] bool is_there() const noexcept { return at_ != nullptr && detail::thing_table::life_of(at_) == life_; }
+  /// Why there is none: disconnected while the cell is free, stale_handle once it is somebody else's.
+  [[nodiscard]] status absence() const noexcept {
+    if (at_ == nullptr) return status::stale_handle;
+    return detail::thing_table::life_of(at_) == life_ + 1 ? status::disconnected : status::stale_handle;
+  }
+  friend bool operator==(const thing_ref&, const thing_ref&) noexcept = default;
+
+ private:
+  Thing* at_ = nullptr;
+  std::uint64_t life_ = 0;
+};
+
+/// What a thing is made from.
+struct thing_order {
+  thing_family family = thing_family::channel;
+  std::uint64_t nominal = 0;  // Bytes at nominal cost.
+  std::size_t bytes = 0;      // Besides the cell; 0: none.
+  std::size_t alignment = alignof(std::max_align_t);
+};
+struct thing_room {
+  status code = status::ok;
+  void* cell = nullptr;
+  void* block = nullptr;
+  slab_key key{};
+  detail::region_record* region = nullptr;
+};
+
+class ASX_API extension {
+ public:
+  using task_record = detail::task_record;
+
+  // ---- records
+  [[nodiscard]] static thing_room make_room(kernel& k, region_handle region, const thing_order& order) noexcept;
+  /// After the record was constructed in `room.cell`: gives it its number and puts it into the region.
+  static void settle_in(thing& made, const thing_room& room, const thing_order& order) noexcept;
+  /// Out of its region, if it is still in it, and its memory back. The caller has destroyed the record's parts.
+  static void take_down(kernel& k, slab_key key, const thing_order& order, void* block) noexcept;
+  static void leave_region(thing& t) noexcept {
+    if (static_cast<list_hook<owned_tag>&>(t).linked()) static_cast<list_hook<owned_tag>&>(t).unlink();
+  }
+
+  // ---- who
+  [[nodiscard]] static task_record& task_of(cx& c) noexcept { return *c.task_; }
+  [[nodiscard]] static task_record* polled(const kernel& k) noexcept { return k.current_; }
+  [[nodiscard]] static std::uint64_t caller(const kernel& k) noexcept { return k.caller(); }
+  [[nodiscard]] static region_handle region_of(const task_record& t) noexcept { return kernel::handle_of(*t.region); }
+  [[nodiscard]] static std::uint64_t number_of(const detail::region_record& r) noexcept { return r.id.value; }
+  /// Acknowledged a cancel, or panicked: what it drops now it does not forget.
+  [[nodiscard]] static bool is_giving_up(const task_record& t) noexcept {
+    return t.state == task_state::cancelling || t.state == task_state::finalizing || t.has_panicked;
+  }
+
+  // ---- cancel points
+  [[nodiscard]] static status checkpoint(cx& c) noexcept {
+    const task_record& t = *c.task_;
+    kernel& k = *t.region->owner_kernel;
+    if (t.state == task_state::running && t.left.deadline.is_none() && !k.ghosts_.is_on()) [[likely]]
+      return status::ok;
+    return k.checkpoint(*c.task_);
+  }
+
+  // ---- events and refusals
+  static std::uint64_t note(kernel& k, event_kind kind, std::uint64_t subject, std::uint64_t object = 0,
+                            std::uint64_t a = 0, std::uint64_t b = 0, std::uint32_t flags = 0,
+                            std::uint64_t cause = 0) noexcept {
+    return k.note(kind, subject, object, a, b, cause, flags);
+  }
+  static status refuse(kernel& k, event_kind kind, std::uint64_t object, status code,
+                       limit_code limit = limit_code::none, std::uint64_t value = 0) noexcept {
+    return k.refuse(kind, object, {code, limit, value});
+  }
+  /// Only trace_overflow::reject ever lacks room.
+  [[nodiscard]] static bool has_trace(const kernel& k, std::uint64_t events) noexcept {
+    return !k.rejects() || k.has_trace(events);
+  }
+  /// A call from outside every poll: a replay must be given it again (U-01). 0 for all others.
+  static std::uint64_t note_input(kernel& k, event_kind kind, std::uint64_t subject) noexcept {
+    if (k.log_.mode() == journal_mode::off) return 0;
+    return k.note_input(kind, subject, 0, k.inputs_ + 1);
+  }
+  // ---- waits and wakes
+  /// The task of `c` waits in `queue` as `w`. True when it entered anew.
+  static bool wait(cx& c, wait_queue& queue, waiter& w, wait_code what, std::uint64_t object,
+                   std::uint64_t id = 0) noexcept;
+  static void remove(wait_queue& queue, waiter& w) noexcept { queue.remove(w); }
+  static void leave(waiter& w, leave_code how) noexcept { w.leave(how); }
+  [[nodiscard]] static task_record& waiting_task(const waiter& w) noexcept { return *w.task_; }
+  [[nodiscard]] static std::uint64_t number_of(const task_record& t) noexcept { return t.task().value; }
+  static void wake(kernel& k, task_record& t, wake_code why, std::uint64_t cause = 0) noexcept {
+    if (!t.is_queued()) k.wake(t, why, cause);
+  }
+
+  // ---- cleanup stacks
+  static void hold(kernel& k, task_record& t, cleanup_hook& hook) noexcept { k.push_hook(t, hook); }
+  static void let_go(cleanup_hook& hook) noexcept {
+    if (hook.task != nullptr) kernel::release_hook(hook);
+  }
+
+  // ---- obligations
+  /// ok, stale_handle, region_not_open or admission_closed: whether a region takes obligations now.
+  [[nodiscard]] static status gate(kernel& k, region_handle region, event_kind told, std::uint64_t object) noexcept;
+};
+
+}  // namespace asx
