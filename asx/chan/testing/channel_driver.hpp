@@ -5,9 +5,10 @@
 //     channel_coverage  what the answers were, so that a run which met too little can be told from one which proved
 //
 // Compared after each operation: every answer, wake, death of a message and cleanup action in one order; the ends of
-// tasks, the obligations and the freed channels, each in theirs; then what every endpoint, permit and waiting operation
-// says of itself, the report of each channel, how many messages live, and two checks of quiescence. Of an endpoint that
-// outlived its channel only the report counts: whether it calls itself live is not told.
+// tasks, the obligations, and what the channels journal of permits, waiters and sides, each in theirs; then what every
+// endpoint, permit and waiting operation says of itself, the report of each channel, how many messages live, and two
+// checks of quiescence. Of an endpoint that outlived its channel only the report counts: whether it calls itself live
+// is not told.
 //
 // Cancel points: none. Threads: one owner. Lifetime: a pair owns its worlds.
 #pragma once
@@ -42,7 +43,7 @@ class channel_coverage {
     }
     for (const end_note& e : r.ends) ++ends_[{e.how, e.has_leaked}];
     for (const obligation_note& o : r.obligations) ++obligations_[o.state];
-    freed_ += r.freed.size();
+    for (const told_note& n : r.sides) freed_ += n.event == event_kind::channel_freed ? 1U : 0U;
     fatals_ += r.fatals;
   }
 

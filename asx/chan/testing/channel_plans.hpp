@@ -46,12 +46,12 @@ class channel_draws {
   }
 
   /// How long a world lives.
-  [[nodiscard]] std::uint64_t length() { return 100 + below(400); }
+  [[nodiscard]] std::uint64_t length() { return 50 + below(350); }
 
   [[nodiscard]] channel_operation operation(const naive_channel_world& world) {
-    for (int attempt = 0; attempt < 16; ++attempt) {
+    for (int attempt = 0; attempt < 32; ++attempt) {
       const channel_operation op = aim(world);
-      if (!world.is_void(op)) return op;
+      if (!world.is_void(op) && (is_worth_it(world, op) || one_in(20))) return op;
     }
     channel_operation nothing;  // The host tries to receive: that can always be asked.
     nothing.call = channel_call::try_recv;
@@ -82,23 +82,23 @@ class channel_draws {
       {channel_call::try_send, 60, 50},
       {channel_call::send_evict_oldest, 50, 50},
       {channel_call::clone_sender, 30, 40},
-      {channel_call::drop_sender, 8, 30},
+      {channel_call::drop_sender, 6, 20},
       {channel_call::move_sender, 10, 10},
       {channel_call::send, 160, 120},
       {channel_call::abort, 40, 40},
       {channel_call::drop_permit, 20, 30},
       {channel_call::move_permit, 10, 10},
       {channel_call::try_recv, 60, 50},
-      {channel_call::drop_receiver, 2, 8},
+      {channel_call::drop_receiver, 2, 6},
       {channel_call::move_receiver, 10, 10},
       {channel_call::leave, 25, 25},
       {channel_call::drop_wait, 15, 15},
       {channel_call::move_wait, 15, 15},
-      {channel_call::create, 10, 20},
-      {channel_call::wake, 30, 30},
-      {channel_call::cancel, 6, 25},
-      {channel_call::complete, 3, 8},
+      {channel_call::create, 15, 25},
       {channel_call::close, 1, 4},
+      {channel_call::wake, 30, 30},
+      {channel_call::cancel, 4, 15},
+      {channel_call::complete, 3, 8},
       {channel_call::respawn, 60, 80},
       {channel_call::stall, 1, 3},
   });
@@ -131,6 +131,32 @@ class channel_draws {
     return any;
   }
 
+  /// Not yet another refusal by what is dead or resolved anyway.
+  [[nodiscard]] static bool is_worth_it(const naive_channel_world& world, const channel_operation& op) {
+    switch (op.call) {
+      case channel_call::poll_reserve:
+      case channel_call::try_reserve:
+      case channel_call::try_send:
+      case channel_call::send_evict_oldest:
+      case channel_call::clone_sender:
+      case channel_call::drop_sender:
+      case channel_call::move_sender: return world.is_in_use(world.senders()[op.sender]);
+      case channel_call::send:
+      case channel_call::abort:
+      case channel_call::drop_permit:
+      case channel_call::move_permit:
+      case channel_call::panic_and_drop: return world.permit_number(op.permit) != 0;
+      case channel_call::poll_recv:
+      case channel_call::try_recv:
+      case channel_call::drop_receiver:
+      case channel_call::move_receiver: return world.is_in_use(world.receivers()[op.receiver]);
+      case channel_call::leave:
+      case channel_call::drop_wait:
+      case channel_call::move_wait: return world.wait_id(op.other) != 0;
+      default: return true;
+    }
+  }
+
   [[nodiscard]] channel_operation aim(const naive_channel_world& world) {
     channel_operation op;
     op.call = draw_call();
@@ -138,7 +164,7 @@ class channel_draws {
     const bool wants_dead = op.call == channel_call::respawn;
     op.actor = 1 + slot(puppets - 1, [&](std::uint32_t p) { return world.is_alive(p + 1) != wants_dead; });
     if (!is_of_puppet_only(op.call) && !is_of_host_only(op.call) && one_in(6)) op.actor = 0;
-    if (op.call == channel_call::close || op.call == channel_call::stall) op.actor = 0;
+    if (op.call == channel_call::stall || (op.call == channel_call::close && one_in(2))) op.actor = 0;
     op.sender = slot(world.senders().size(), [&](std::uint32_t s) { return world.is_in_use(world.senders()[s]); });
     op.receiver = slot(2, [&](std::uint32_t r) { return world.is_in_use(world.receivers()[r]); });
     op.permit = slot(world.permit_slots(), [&](std::uint32_t p) { return world.permit_number(p) != 0; });
@@ -172,7 +198,7 @@ class channel_draws {
     }
     op.kind = one_in(3) ? cancel_kind::shutdown : cancel_kind::user;
     const std::uint32_t how = below(4);
-    op.repolls = how == 0 ? 0 : how == 1 ? UINT32_MAX : static_cast<std::uint32_t>(random_.next());
+    op.repolls = how == 0 ? 0 : how == 1 ? UINT32_MAX : below(1024);
     return op;
   }
 

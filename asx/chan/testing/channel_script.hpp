@@ -24,6 +24,7 @@
 
 #include "asx/chan/testing/naive_channel.hpp"
 #include "asx/journal/event_kind.hpp"
+#include "asx/journal/event_table.hpp"
 #include "asx/model/cancel_kind.hpp"
 #include "asx/model/outcome.hpp"
 #include "asx/model/status.hpp"
@@ -63,25 +64,26 @@ enum class channel_call : std::uint8_t {
   drop_wait,
   move_wait,
   create,
+  close,  // A region; in a poll it takes down at once what has no task left in it (U-23).
   // Of the host only.
   wake,
   cancel,
   complete,
-  close,
   respawn,
   stall,  // Lets those who owe an answer run out of polls.
 };
 
-inline constexpr auto channel_call_names =
-    std::to_array<std::string_view>({"poll_reserve",   "poll_recv",     "checkpoint",  "mask",
-                                     "unmask",         "push_cleanup",  "park",        "bare",
-                                     "yield",          "end_ok",        "end_err",     "panic",
-                                     "panic_and_drop", "try_reserve",   "try_send",    "send_evict_oldest",
-                                     "clone_sender",   "drop_sender",   "move_sender", "send",
-                                     "abort",          "drop_permit",   "move_permit", "try_recv",
-                                     "drop_receiver",  "move_receiver", "leave",       "drop_wait",
-                                     "move_wait",      "create",        "wake",        "cancel",
-                                     "complete",       "close",         "respawn",     "stall"});
+inline constexpr auto channel_call_names = std::to_array<std::string_view>({
+    "poll_reserve",   "poll_recv",     "checkpoint",  "mask",
+    "unmask",         "push_cleanup",  "park",        "bare",
+    "yield",          "end_ok",        "end_err",     "panic",
+    "panic_and_drop", "try_reserve",   "try_send",    "send_evict_oldest",
+    "clone_sender",   "drop_sender",   "move_sender", "send",
+    "abort",          "drop_permit",   "move_permit", "try_recv",
+    "drop_receiver",  "move_receiver", "leave",       "drop_wait",
+    "move_wait",      "create",        "close",       "wake",
+    "cancel",         "complete",      "respawn",     "stall",
+});
 static_assert(channel_call_names.size() == static_cast<std::size_t>(channel_call::stall) + 1);
 
 [[nodiscard]] constexpr std::string_view name(channel_call call) {
@@ -153,28 +155,46 @@ struct obligation_note {
   friend bool operator==(const obligation_note&, const obligation_note&) = default;
 };
 
+/// An event that a channel journals, with the operands that are the same in both worlds.
+struct told_note {
+  std::uint64_t channel = 0;
+  event_kind event = event_kind::text;
+  std::uint64_t a = 0;
+  std::uint64_t b = 0;
+
+  friend bool operator==(const told_note&, const told_note&) = default;
+};
+
 /// What came of one operation, with all that it set off. Each list is in order; between lists nothing is promised.
 struct channel_record {
   std::vector<channel_note> notes;
   std::vector<end_note> ends;
   std::vector<obligation_note> obligations;
-  std::vector<std::uint64_t> freed;  // Channels.
-  std::uint64_t fatals = 0;          // Calls of the fatal hook.
+  std::vector<told_note> permits;  // And messages.
+  std::vector<told_note> waiters;
+  std::vector<told_note> sides;  // What was made, cloned, dropped and freed.
+  std::uint64_t fatals = 0;      // Calls of the fatal hook.
 
-  void clear() {
-    notes.clear();
-    ends.clear();
-    obligations.clear();
-    freed.clear();
-    fatals = 0;
+  void clear() { *this = {}; }
+  void tell(const told_note& n) {
+    if (n.event >= event_kind::permit_reserved && n.event <= event_kind::message_evicted) {
+      permits.push_back(n);
+    } else if (n.event == event_kind::send_waiter_added || n.event == event_kind::send_waiter_removed) {
+      waiters.push_back(n);
+    } else {
+      sides.push_back(n);
+    }
   }
   friend bool operator==(const channel_record&, const channel_record&) = default;
 };
 
 /// What a puppet is up to: the same in both worlds, so that they differ in nothing but the channels.
 struct puppet_mind {
+  static constexpr std::uint32_t most_repolls = 4;
+
   std::optional<channel_operation> script;
   std::optional<channel_operation> pending;
+  std::uint32_t patience = 0;  // Two that wait in one place by two senders would wake each other for ever.
 
   [[nodiscard]] channel_operation next(std::uint32_t puppet, std::uint32_t repolls) {
     channel_operation out;
@@ -182,7 +202,8 @@ struct puppet_mind {
     if (script) {
       out = *script;
       script.reset();
-    } else if (pending && ((repolls >> puppet) & 1U) != 0) {
+    } else if (pending && ((repolls >> puppet) & 1U) != 0 && patience != 0) {
+      --patience;
       out = *pending;
     }
     return out;
@@ -253,9 +274,11 @@ class channel_world {
     default: break;
   }
   if (op.variant != 0) out += ", variant" + number(op.variant);
-  if (op.repolls != 0) {
-    out += "; polls again:";
-    for (std::uint32_t p = 1; p < 32; ++p) {
+  if (op.repolls == UINT32_MAX) {
+    out += "; all poll again";
+  } else if (op.repolls != 0) {
+    out += "; poll again:";
+    for (std::uint32_t p = 1; p < 10; ++p) {
       if (((op.repolls >> p) & 1U) != 0) out += number(p);
     }
   }
@@ -296,7 +319,12 @@ class channel_world {
     out += "    obligation " + std::to_string(o.obligation) + " is " + std::string(obligation_lifecycle.name(o.state)) +
            "\n";
   }
-  for (const std::uint64_t channel : r.freed) out += "    channel " + std::to_string(channel) + " is freed\n";
+  for (const std::vector<told_note>* list : {&r.permits, &r.waiters, &r.sides}) {
+    for (const told_note& n : *list) {
+      out += "    channel " + std::to_string(n.channel) + " tells " + std::string(asx::name(n.event)) + " " +
+             std::to_string(n.a) + ", " + std::to_string(low_half(n.b)) + " " + std::to_string(high_half(n.b)) + "\n";
+    }
+  }
   if (r.fatals != 0) out += "    the fatal hook is called, times " + std::to_string(r.fatals) + "\n";
   return out;
 }

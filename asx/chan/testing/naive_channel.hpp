@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "asx/base/assert.hpp"
+#include "asx/journal/event.hpp"
 #include "asx/journal/event_kind.hpp"
 #include "asx/model/lifecycle.hpp"
 #include "asx/model/status.hpp"
@@ -56,11 +57,14 @@ struct channel_view {
 
 /// What a call on a channel does to the rest of the world.
 struct channel_effect {
-  enum class kind : std::uint8_t { wake, destroy, free };
+  enum class kind : std::uint8_t { wake, destroy, tell };
 
   kind what = kind::wake;
   std::uint64_t subject = 0;  // The task that is woken, the message that dies.
   wake_code why = wake_code::other;
+  event_kind event = event_kind::text;  // With its operands.
+  std::uint64_t a = 0;
+  std::uint64_t b = 0;
 };
 
 class naive_channel {
@@ -90,20 +94,28 @@ class naive_channel {
   };
 
   naive_channel(std::uint64_t id, std::uint32_t capacity, std::uint32_t waiter_limit)
-      : id_(id), capacity_(capacity), waiter_limit_(waiter_limit) {}
+      : id_(id), capacity_(capacity), waiter_limit_(waiter_limit) {
+    tell(event_kind::channel_created, capacity);
+  }
 
   // ---- senders
 
   void clone_sender() {
     ASX_ASSERT(senders_ != 0, "0 senders stay 0 (INV-CH-08)");
     ++senders_;
+    tell(event_kind::sender_cloned, senders_);
   }
 
   /// Its waiters leave with it; the last one wakes the receiver, permits or not.
   void drop_sender(std::uint64_t sender) {
     const std::size_t before = waiters_.size();
-    std::erase_if(waiters_, [sender](const waiter& w) { return w.sender == sender; });
+    for (const waiter& w : std::deque<waiter>(waiters_)) {
+      if (w.sender == sender) remove(w.id);
+    }
     --senders_;
+    tell(event_kind::sender_dropped, senders_);
+    if (senders_ == 0 && has_receiver_) tell(event_kind::channel_sender_closed, 0, counts());
+    if (senders_ == 0 && !has_receiver_) tell(event_kind::channel_fully_closed_by_sender);
     if (waiters_.size() != before) wake_head_if_room();
     if (senders_ == 0) wake_receiver(wake_code::disconnected);
     free_if_deserted();
@@ -120,9 +132,9 @@ class naive_channel {
     }
     const bool is_next = waiters_.empty() || waiters_.front().id == waiting;
     if (has_room() && is_next) {
-      std::erase_if(waiters_, [waiting](const waiter& w) { return w.id == waiting; });
+      remove(waiting);
       const std::uint64_t number = grant(task, obligation);
-      if (waiting != 0) wake_head_if_room();  // the claim passes the turn on.
+      wake_head_if_room();  // a claim passes the turn on.
       return {status::ok, number};
     }
     for (waiter& w : waiters_) {
@@ -133,6 +145,7 @@ class naive_channel {
     }
     if (waiters_.size() >= waiter_limit_) return {status::resource_exhausted};
     waiters_.push_back({++last_waiter_, task, sender, now});
+    tell(event_kind::send_waiter_added, last_waiter_, waiters_.size());
     return {status::would_block, 0, last_waiter_};
   }
 
@@ -144,9 +157,7 @@ class naive_channel {
 
   /// A waiter goes away unserved; nothing happens when it does not wait here (any more).
   void leave(std::uint64_t waiting) {
-    const std::size_t before = waiters_.size();
-    std::erase_if(waiters_, [waiting](const waiter& w) { return w.id == waiting; });
-    if (waiters_.size() != before) wake_head_if_room();
+    if (remove(waiting)) wake_head_if_room();
   }
 
   // ---- permits
@@ -155,18 +166,20 @@ class naive_channel {
     permits_.erase(number);
     if (!has_receiver()) {
       ++aborted_;
+      tell(event_kind::permit_disconnected, number, counts());
       for (const waiter& w : waiters_) wake(w.task, wake_code::disconnected);
       free_if_deserted();
       return status::disconnected;
     }
-    enqueue(message);
+    enqueue(number, message);
     return status::ok;
   }
 
   /// Aborted, dropped, unwound or leaked: the slot returns in any case (INV-CH-09).
-  void abort(std::uint64_t number) {
+  void abort(std::uint64_t number, bool is_leak = false) {
     permits_.erase(number);
     ++aborted_;
+    tell(is_leak ? event_kind::permit_dropped : event_kind::permit_aborted, number, counts());
     wake_head_if_room();
     if (senders_ == 0 && permits_.empty()) wake_receiver(wake_code::disconnected);
     free_if_deserted();
@@ -191,6 +204,7 @@ class naive_channel {
     const std::uint64_t oldest = queue_.front();
     queue_.pop_front();
     ++evicted_;
+    tell(event_kind::message_evicted, 0, counts());
     commit_at_once(message);
     return {status::ok, oldest};
   }
@@ -215,6 +229,7 @@ class naive_channel {
       const std::uint64_t oldest = queue_.front();
       queue_.pop_front();
       ++received_;
+      tell(event_kind::message_received, 0, counts());
       wake_head_if_room();
       return {status::ok, oldest};
     }
@@ -227,6 +242,7 @@ class naive_channel {
     has_receiver_ = false;
     const std::deque<std::uint64_t> detached = std::exchange(queue_, {});
     discarded_ += detached.size();
+    tell_receiver_gone(detached.size());
     waker_.reset();
     for (const waiter& w : waiters_) wake(w.task, wake_code::disconnected);
     for (const std::uint64_t message : detached) effects.push_back({channel_effect::kind::destroy, message});
@@ -243,18 +259,24 @@ class naive_channel {
   /// What becomes of the obligations is the caller's business; he asks for `permits` before.
   void take_down() {
     ASX_ASSERT(!is_freed_, "a channel that is free has left its region");
-    aborted_ += permits_.size();
-    permits_.clear();
-    has_receiver_ = false;
+    while (!permits_.empty()) {
+      const std::uint64_t lowest = permits_.begin()->first;
+      permits_.erase(lowest);
+      ++aborted_;
+      tell(event_kind::permit_aborted, lowest, counts());
+    }
+    const bool had_receiver = std::exchange(has_receiver_, false);
     is_gone_ = true;
     const std::deque<std::uint64_t> detached = std::exchange(queue_, {});
     discarded_ += detached.size();
-    const std::deque<waiter> senders = std::exchange(waiters_, {});
+    if (had_receiver) tell_receiver_gone(detached.size());
+    const std::deque<waiter> senders = waiters_;
+    for (const waiter& w : senders) remove(w.id);
     for (const waiter& w : senders) wake(w.task, wake_code::disconnected);
     wake_receiver(wake_code::disconnected);
     for (const std::uint64_t message : detached) effects.push_back({channel_effect::kind::destroy, message});
     is_freed_ = true;
-    effects.push_back({channel_effect::kind::free, id_});
+    tell(event_kind::channel_freed);
   }
 
   // ---- looking
@@ -304,10 +326,27 @@ class naive_channel {
  private:
   void wake(std::uint64_t task, wake_code why) { effects.push_back({channel_effect::kind::wake, task, why}); }
 
-  /// on every event that may have made room or a new head, also when the head was woken before.
+  /// Operands as docs/spec/events.md has them; how a message is numbered it does not say, so that operand is left out.
+  void tell(event_kind event, std::uint64_t a = 0, std::uint64_t b = 0) {
+    effects.push_back({channel_effect::kind::tell, id_, wake_code::other, event, a, b});
+  }
+  void tell_receiver_gone(std::uint64_t discarded) {
+    tell(senders_ == 0 ? event_kind::channel_fully_closed_by_receiver : event_kind::channel_receiver_closed,
+         pack(senders_, discarded));
+  }
+  [[nodiscard]] std::uint64_t counts() const { return pack(queue_.size(), permits_.size()); }
+
+  bool remove(std::uint64_t waiting) {
+    if (std::erase_if(waiters_, [waiting](const waiter& w) { return w.id == waiting; }) == 0) return false;
+    tell(event_kind::send_waiter_removed, waiting);
+    return true;
+  }
+
+  /// on every event that may have made room or a new head, also when the head was woken before. Without a
+  /// receiver there is no room to be had: who waits was told when it went, and is told again only by a send.
   void wake_head_if_room() {
-    if (waiters_.empty() || !has_room()) return;
-    wake(waiters_.front().task, has_receiver_ ? wake_code::slot : wake_code::disconnected);
+    if (waiters_.empty() || !has_room() || !has_receiver_) return;
+    wake(waiters_.front().task, wake_code::slot);
   }
 
   /// The waker is taken out by the wake.
@@ -317,17 +356,19 @@ class naive_channel {
 
   std::uint64_t grant(std::uint64_t task, std::uint64_t obligation) {
     permits_[++last_permit_] = {task, obligation};
+    tell(event_kind::permit_reserved, last_permit_, counts());
     return last_permit_;
   }
 
   void commit_at_once(std::uint64_t message) {
     ++last_permit_;
-    enqueue(message);
+    enqueue(last_permit_, message);
   }
 
-  void enqueue(std::uint64_t message) {
+  void enqueue(std::uint64_t number, std::uint64_t message) {
     queue_.push_back(message);
     ++sent_;
+    tell(event_kind::permit_sent, number, counts());
     wake_receiver(wake_code::message);
   }
 
@@ -335,7 +376,7 @@ class naive_channel {
   void free_if_deserted() {
     if (is_freed_ || has_receiver_ || senders_ != 0 || !permits_.empty()) return;
     is_freed_ = true;
-    effects.push_back({channel_effect::kind::free, id_});
+    tell(event_kind::channel_freed);
   }
 
   std::uint64_t id_;

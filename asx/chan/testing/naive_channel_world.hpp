@@ -71,7 +71,6 @@ class naive_channel_world final : public channel_world, public naive_puppets {
         case call::wake:
         case call::cancel: return !lives;
         case call::complete: return !lives || (op.variant == 0 && !may_err(actor(op.actor)));
-        case call::close: return op.region == 0 || !is_open(op.region);
         case call::respawn: return lives || op.actor == 0 || !is_open(plan().puppets[op.actor]);
         default: return op.actor != 0;
       }
@@ -83,9 +82,10 @@ class naive_channel_world final : public channel_world, public naive_puppets {
       case call::drop_wait:
       case call::move_wait: return op.other >= waits_.size();
       case call::clone_sender:
-        // What a clone of a sender that outlived its channel is, nobody says.
+        // What a copy of a sender that outlived its channel is, nobody says; clone() has a status.
         return op.other >= senders_.size() || is_in_use(senders_[op.other]) ||
-               (senders_[op.sender].is_live && !is_in_use(senders_[op.sender]));
+               (senders_[op.sender].is_live && !is_in_use(senders_[op.sender]) &&
+                (plan().tracked[op.sender] || plan().tracked[op.other]));
       case call::create:
         return op.other >= senders_.size() || is_in_use(senders_[op.other]) || is_in_use(receivers_[op.receiver]) ||
                op.message == 0;
@@ -94,6 +94,7 @@ class naive_channel_world final : public channel_world, public naive_puppets {
       case call::abort:
       case call::drop_permit:
       case call::move_permit: return op.permit >= permits_.size();
+      case call::close: return op.region == 0 || !is_open(op.region);
       case call::mask: return actor(op.actor).masks != 0;
       case call::unmask: return actor(op.actor).masks == 0;
       case call::push_cleanup: return actor(op.actor).cleanup.size() >= 8;
@@ -103,8 +104,7 @@ class naive_channel_world final : public channel_world, public naive_puppets {
 
   const channel_record& apply(const channel_operation& op) override {
     ASX_ASSERT(!is_void(op), "the caller asks first");
-    record_.clear();
-    repolls_ = op.repolls;
+    begin(op);
     if (is_of_host_only(op.call)) {
       do_to_puppets(op);
     } else if (op.actor == 0) {
@@ -188,6 +188,10 @@ class naive_channel_world final : public channel_world, public naive_puppets {
       case call::create:
         out.code =
             create(t == nullptr ? op.region : t->region, static_cast<std::uint32_t>(op.message), op.receiver, op.other);
+        break;
+      case call::close:
+        close(op.region, op.kind);
+        evaluate_regions();
         break;
       case call::checkpoint: out.code = is_cancelled(*t) ? status::cancelled : status::ok; break;
       case call::mask: ++t->masks; break;
@@ -281,10 +285,10 @@ class naive_channel_world final : public channel_world, public naive_puppets {
     if (p.is_resolved) return;
     naive_channel& c = channels_[p.channel];
     const bool is_held = c.is_held(p.number);
-    if (!is_held && !c.is_freed()) return;  // Unwound with its task.
     p.is_resolved = true;
-    out.code = is_reused(p.channel) ? status::stale_handle : status::disconnected;
-    if (!is_held) return;  // Left over from a channel that is free.
+    if (!is_held && !c.is_freed()) return;  // Unwound with its task.
+    out.code = status::disconnected;
+    if (!is_held) return;  // Left over from a channel that is free; a permit is no endpoint, and never stale.
     leave_stack(p);
     out.code = c.send(p.number, op.message);
     if (out.code == status::ok) out.back = 0;
@@ -314,7 +318,7 @@ class naive_channel_world final : public channel_world, public naive_puppets {
     if (!is_held || p.obligation == 0 || is_leaving) return abort(p, unused);
     p.is_resolved = true;
     leave_stack(p);
-    channels_[p.channel].abort(p.number);  // The slot returns; the obligation stays reserved.
+    channels_[p.channel].abort(p.number, true);  // The slot returns; the obligation stays reserved.
     if (t == nullptr) {
       ++record_.fatals;
     } else {
@@ -326,11 +330,17 @@ class naive_channel_world final : public channel_world, public naive_puppets {
   void clone_sender(const channel_operation& op, channel_note& out) {
     const sender_slot& from = senders_[op.sender];
     if (!from.is_live) {
-      senders_[op.other] = {};
+      // A refused clone() changes nothing (U-36); the other ways are copies, and a copy of a dead one is dead.
+      if (plan().tracked[op.sender] || plan().tracked[op.other]) senders_[op.other] = {};
       out.code = status::stale_handle;
       return;
     }
+    if (channels_[from.channel].is_gone()) {
+      out.code = is_reused(from.channel) ? status::stale_handle : status::disconnected;
+      return;
+    }
     channels_[from.channel].clone_sender();
+    carry_out(from.channel);
     senders_[op.other] = {true, from.channel, ++last_identity_};
   }
 
@@ -387,6 +397,7 @@ class naive_channel_world final : public channel_world, public naive_puppets {
     std::size_t lowest = 0;
     while (used[lowest]) ++lowest;  // U-19
     channels_.emplace_back(channels_.size() + 1, capacity, plan().max_waiters);
+    carry_out(channels_.size() - 1);
     place_of_.push_back(lowest);
     region_of_.push_back(region);
     senders_[sender] = {true, channels_.size() - 1, ++last_identity_};
@@ -401,7 +412,7 @@ class naive_channel_world final : public channel_world, public naive_puppets {
     for (const channel_effect& e : effects) {
       switch (e.what) {
         case channel_effect::kind::wake: wake(e.subject, e.why); break;
-        case channel_effect::kind::free: record_.freed.push_back(e.subject); break;
+        case channel_effect::kind::tell: record_.tell({e.subject, e.event, e.a, e.b}); break;
         case channel_effect::kind::destroy: {
           channel_note n;
           n.what = channel_note::kind::destroyed;
@@ -456,7 +467,7 @@ class naive_channel_world final : public channel_world, public naive_puppets {
     const std::uint64_t obligation = channels_[permit.channel].permits().at(permit.number).obligation;
     const bool leaks = obligation != 0 && (how == outcome_kind::ok || how == outcome_kind::err);
     if (obligation != 0 && !leaks) resolve(obligation, obligation_state::aborted);
-    channels_[permit.channel].abort(permit.number);
+    channels_[permit.channel].abort(permit.number, leaks);
     carry_out(permit.channel);
     return leaks;
   }

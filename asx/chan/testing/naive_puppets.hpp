@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "asx/base/assert.hpp"
 #include "asx/chan/testing/channel_script.hpp"
 
 namespace asx::testing {
@@ -81,7 +82,6 @@ class naive_puppets {
       case channel_call::wake: wake(task_of_[op.actor], wake_code::input); break;
       case channel_call::cancel: request_cancel(task_by(task_of_[op.actor]), op.kind); break;
       case channel_call::respawn: spawn(op.actor); break;
-      case channel_call::close: close(op.region, op.kind); break;
       case channel_call::complete: {
         naive_task& t = task_by(task_of_[op.actor]);
         if (op.variant != 0) {
@@ -108,10 +108,17 @@ class naive_puppets {
     wake(task_of_[op.actor], wake_code::input);
   }
 
+  void begin(const channel_operation& op) {
+    record_.clear();
+    repolls_ = op.repolls;
+    for (puppet_mind& mind : minds_) mind.patience = puppet_mind::most_repolls;
+  }
+
   /// Until nothing moves.
   void run() {
     evaluate_regions();
-    for (;;) {
+    for (std::uint32_t polls = 0;; ++polls) {
+      ASX_ASSERT(polls < 100'000, "puppets come to rest");
       std::uint64_t next = take_next();
       if (next == 0 && is_stalling_) next = take_stalled();
       if (next == 0) return;
@@ -138,6 +145,34 @@ class naive_puppets {
     }
   }
 
+  /// the region, its tasks, then the regions below, each in order of creation. R-41: what the tasks see.
+  void close(std::uint32_t region, cancel_kind kind) {
+    regions_[region].is_open = false;
+    const cancel_kind seen = kind == cancel_kind::shutdown ? kind : cancel_kind::parent_cancelled;
+    for (naive_task& t : tasks_) {
+      if (t.region == region) request_cancel(t, seen);
+    }
+    for (std::uint32_t r = region + 1; r < regions_.size(); ++r) {
+      if (plan_.parents[r] == region && !regions_[r].is_closed) close(r, seen);
+    }
+  }
+
+  /// whoever has nothing left below lets go of what it owns and is closed; children stand behind their parents.
+  void evaluate_regions() {
+    for (std::uint32_t r = static_cast<std::uint32_t>(regions_.size()); r-- > 1;) {
+      if (regions_[r].is_open || regions_[r].is_closed) continue;
+      bool is_empty = std::none_of(tasks_.begin(), tasks_.end(), [r](const naive_task& t) {
+        return t.region == r && t.state != task_state::completed;
+      });
+      for (std::uint32_t child = r + 1; child < regions_.size(); ++child) {
+        is_empty = is_empty && (plan_.parents[child] != r || regions_[child].is_closed);
+      }
+      if (!is_empty) continue;
+      take_down(r);
+      regions_[r].is_closed = true;
+    }
+  }
+
   void panic(bool is_leak) {
     if (!has_panicked_) has_leaked_ = is_leak;  // The first one tells the story.
     has_panicked_ = true;
@@ -148,7 +183,6 @@ class naive_puppets {
   void note(const channel_note& n) { record_.notes.push_back(n); }
 
   channel_record record_;
-  std::uint32_t repolls_ = 0;
 
  private:
   struct phase {
@@ -232,7 +266,7 @@ class naive_puppets {
 
   void poll(naive_task& t) {
     polled_ = t.id;
-    was_woken_ = has_panicked_ = has_leaked_ = false;
+    was_woken_ = was_cancelled_ = has_panicked_ = has_leaked_ = false;
     const channel_operation op = minds_[t.puppet].next(t.puppet, repolls_);
     const channel_note said = act(op, &t);
     note(said);
@@ -254,6 +288,7 @@ class naive_puppets {
         return end(t, t.state == task_state::cancelling ? outcome_kind::cancelled : outcome_kind::err);
       default: break;
     }
+    if (was_cancelled_) return enqueue(t, wake_code::cancel);
     const bool takes_waker =
         op.call != channel_call::bare && op.call != channel_call::yield && said != status::would_block;
     const bool parks = op.call != channel_call::yield && !was_woken_ && (takes_waker || may_wake(t.id));
@@ -289,7 +324,7 @@ class naive_puppets {
     std::erase_if(queue_, [&t](const entry& e) { return e.task == t.id; });
   }
 
-  // ---- cancels and regions
+  // ---- cancels
 
   void request_cancel(naive_task& t, cancel_kind kind) {
     if (t.state == task_state::completed) return;
@@ -302,34 +337,10 @@ class naive_puppets {
     t.state = task_state::cancel_requested;
     t.quota = granted.poll_quota;
     t.priority = granted.priority;
-    if (t.id != polled_) enqueue(t, wake_code::cancel);
-  }
-
-  /// the region, its tasks, then the regions below, each in order of creation. R-41: what the tasks see.
-  void close(std::uint32_t region, cancel_kind kind) {
-    regions_[region].is_open = false;
-    const cancel_kind seen = kind == cancel_kind::shutdown ? kind : cancel_kind::parent_cancelled;
-    for (naive_task& t : tasks_) {
-      if (t.region == region) request_cancel(t, seen);
-    }
-    for (std::uint32_t r = region + 1; r < regions_.size(); ++r) {
-      if (plan_.parents[r] == region && !regions_[r].is_closed) close(r, seen);
-    }
-  }
-
-  /// whoever has nothing left below lets go of what it owns and is closed; children stand behind their parents.
-  void evaluate_regions() {
-    for (std::uint32_t r = static_cast<std::uint32_t>(regions_.size()); r-- > 1;) {
-      if (regions_[r].is_open || regions_[r].is_closed) continue;
-      bool is_empty = std::none_of(tasks_.begin(), tasks_.end(), [r](const naive_task& t) {
-        return t.region == r && t.state != task_state::completed;
-      });
-      for (std::uint32_t child = r + 1; child < regions_.size(); ++child) {
-        is_empty = is_empty && (plan_.parents[child] != r || regions_[child].is_closed);
-      }
-      if (!is_empty) continue;
-      take_down(r);
-      regions_[r].is_closed = true;
+    if (t.id == polled_) {
+      was_cancelled_ = true;  // queued again after its poll.
+    } else {
+      enqueue(t, wake_code::cancel);
     }
   }
 
@@ -338,10 +349,12 @@ class naive_puppets {
   std::deque<naive_task> tasks_;  // By number, from 1.
   std::vector<puppet_mind> minds_;
   std::vector<std::uint64_t> task_of_;
+  std::uint32_t repolls_ = 0;
   std::vector<entry> queue_;
   std::uint64_t polled_ = 0;
   std::uint64_t last_stalled_ = 0;
   bool was_woken_ = false;
+  bool was_cancelled_ = false;
   bool has_panicked_ = false;
   bool has_leaked_ = false;
   bool is_stalling_ = false;

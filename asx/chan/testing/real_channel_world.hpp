@@ -24,54 +24,11 @@
 
 #include "asx/chan/mpsc.hpp"
 #include "asx/chan/testing/channel_script.hpp"
+#include "asx/chan/testing/counted_message.hpp"
 #include "asx/chan/tracked.hpp"
 #include "asx/runtime/runtime.hpp"
 
 namespace asx::testing {
-
-/// Every message that lives, and every one that died without being taken out.
-struct message_ledger {
-  struct death {
-    std::uint64_t seq = 0;  // The newest event then.
-    std::uint64_t number = 0;
-  };
-  std::uint64_t live = 0;
-  std::vector<death> deaths;
-  const asx::journal* log = nullptr;
-};
-
-/// A value that can only be moved and that nobody can lose or double unseen.
-class counted_message {
- public:
-  counted_message(std::uint64_t number, message_ledger& book) noexcept : number_(number), book_(&book) { ++book.live; }
-  counted_message(counted_message&& from) noexcept : number_(std::exchange(from.number_, 0)), book_(from.book_) {}
-  counted_message& operator=(counted_message&& from) noexcept {
-    if (this == &from) return *this;
-    die();
-    number_ = std::exchange(from.number_, 0);
-    book_ = from.book_;
-    return *this;
-  }
-  ~counted_message() { die(); }
-  counted_message(const counted_message&) = delete;
-  counted_message& operator=(const counted_message&) = delete;
-
-  /// Its number; it is delivered now, and its death is no news any more.
-  [[nodiscard]] std::uint64_t take() {
-    if (number_ != 0) --book_->live;
-    return std::exchange(number_, 0);
-  }
-
- private:
-  void die() noexcept {
-    if (number_ == 0) return;  // Moved from.
-    --book_->live;
-    book_->deaths.push_back({book_->log->seq(), std::exchange(number_, 0)});
-  }
-
-  std::uint64_t number_;
-  message_ledger* book_;
-};
 
 class real_channel_world final : public channel_world {
  public:
@@ -107,6 +64,7 @@ class real_channel_world final : public channel_world {
   const channel_record& apply(const channel_operation& op) override {
     record_.clear();
     repolls_ = op.repolls;
+    for (puppet& p : puppets_) p.mind.patience = puppet_mind::most_repolls;
     if (is_of_host_only(op.call)) {
       do_to_puppets(op);
     } else if (op.actor == 0) {
@@ -122,7 +80,7 @@ class real_channel_world final : public channel_world {
   /// Ends everything, with the ends of channels still in their slots. What is not as it should be then, or "".
   [[nodiscard]] std::string finish() {
     if (std::exchange(is_finished_, true)) return "";
-    repolls_ = 0;
+    record_.clear();
     k().release_foreign_hold();
     const shutdown_result ended = rt_.shutdown();
     std::string out = ended.survivors;
@@ -201,6 +159,7 @@ class real_channel_world final : public channel_world {
     runtime_config out;
     out.contract.max_channel_waiters = plan_.max_waiters < 65'536 ? plan_.max_waiters : 65'536;
     out.contract.max_channels = plan_.max_channels;
+    out.contract.max_timers = 1;         // A wheel for many would cost more than all the rest of a small world.
     out.contract.max_trace_events = 64;  // The sink sees every event.
     out.behaviour.fatal = [](void* self, std::string_view) noexcept {
       ++static_cast<real_channel_world*>(self)->record_.fatals;
@@ -241,7 +200,23 @@ class real_channel_world final : public channel_world {
       case event_kind::obligation_committed: owe(e, obligation_state::committed); break;
       case event_kind::obligation_aborted: owe(e, obligation_state::aborted); break;
       case event_kind::obligation_leaked: owe(e, obligation_state::leaked); break;
-      case event_kind::channel_freed: record_.freed.push_back(e.subject); break;
+      case event_kind::channel_created:
+      case event_kind::channel_receiver_closed:
+      case event_kind::channel_fully_closed_by_receiver:
+      case event_kind::sender_cloned:
+      case event_kind::sender_dropped:
+      case event_kind::send_waiter_removed: record_.tell({e.subject, e.kind, e.a, 0}); break;
+      case event_kind::message_received:
+      case event_kind::message_evicted: record_.tell({e.subject, e.kind, 0, e.b}); break;
+      case event_kind::channel_sender_closed:
+      case event_kind::channel_fully_closed_by_sender:
+      case event_kind::permit_reserved:
+      case event_kind::permit_sent:
+      case event_kind::permit_aborted:
+      case event_kind::permit_dropped:
+      case event_kind::permit_disconnected:
+      case event_kind::send_waiter_added:
+      case event_kind::channel_freed: record_.tell({e.subject, e.kind, e.a, e.b}); break;
       default: break;
     }
   }
@@ -309,6 +284,10 @@ class real_channel_world final : public channel_world {
   }
 
   poll_result poll(puppet& p, cx& c) {
+    if (is_finished_) {  // Whoever is polled now is told to go; it does, and the world ends within a few polls.
+      static_cast<void>(c.checkpoint());
+      return poll_result::ready;
+    }
     const channel_operation op = p.mind.next(p.number, repolls_);
     const channel_note answer = act(op, &c);
     say(answer);
@@ -334,7 +313,6 @@ class real_channel_world final : public channel_world {
         expect(k().complete(p.handle, op.variant != 0 ? task_outcome::panicked({"from outside", "", 0})
                                                       : task_outcome::err({status::empty, 0})));
         break;
-      case channel_call::close: expect(k().close(regions_[op.region], {op.kind, {}})); break;
       case channel_call::respawn: spawn(p); break;
       case channel_call::stall:
         for (puppet& other : puppets_) {
@@ -404,6 +382,7 @@ class real_channel_world final : public channel_world {
       case call::drop_wait: waits_[op.other] = {}; break;
       case call::move_wait: there_and_back(waits_[op.other]); break;
       case call::create: out.code = create(op, c); break;
+      case call::close: out.code = k().close(regions_[op.region], {op.kind, {}}); break;
       case call::checkpoint: out.code = c->checkpoint(); break;
       case call::mask: expect(c->mask_enter()); break;
       case call::unmask: c->mask_leave(); break;
