@@ -130,6 +130,21 @@ TEST(channel_small_worlds, every_short_life_of_tracked_permits_agrees_with_the_m
   }
 }
 
+// Nobody polls again here, so that whoever was woken still waits when the next thing goes away.
+TEST(channel_small_worlds, every_short_way_in_which_sides_go_away_agrees_with_the_model) {
+  using call = channel_call;
+  const std::vector<channel_operation> letters = {
+      does(call::poll_reserve, 2, 1, 1, 0), does(call::poll_recv, 3, 0, 0, 0),
+      does(call::send, 1, 0, 0, 0),         does(call::abort, 3, 0, 0, 0),
+      does(call::drop_sender, 3, 0),        does(call::cancel, 2, 0, 0, 0),
+      does(call::close, 3, 1, 0, 0),        does(call::end_ok, 1),
+  };
+  for (const std::uint32_t capacity : {1U, 2U}) {
+    ASSERT_NO_FATAL_FAILURE(run_all_words(
+        small_plan(capacity, false), {does(call::clone_sender, 0, 0, 1), does(call::try_reserve, 1, 0)}, letters, 5));
+  }
+}
+
 // ---- Random worlds ----
 
 std::optional<std::uint64_t> from_environment(const char* variable) {
