@@ -19,10 +19,10 @@ using asx::field_type;
 
 std::string_view type_name(field_type type) {
   constexpr std::string_view names[] = {
-      "",       "number", "region", "task",   "obligation",  "channel",      "permit",  "waiter", "timer",
-      "worker", "time",   "status", "status", "cancel kind", "cancel phase", "outcome", "lane",   "place",
-      "wait",   "wake",   "poll",   "limit",  "governor",    "leave",        "hash",    "text",   "thing"};
-  static_assert(std::size(names) == static_cast<std::size_t>(field_type::thing) + 1);
+      "",     "number", "region",   "task",        "obligation",   "channel", "permit", "waiter", "timer", "worker",
+      "time", "status", "status",   "cancel kind", "cancel phase", "outcome", "lane",   "place",  "wait",  "wake",
+      "poll", "limit",  "governor", "leave",       "hash",         "text",    "thing",  "sync"};
+  static_assert(std::size(names) == static_cast<std::size_t>(field_type::sync) + 1);
   return names[static_cast<std::size_t>(type)];
 }
 

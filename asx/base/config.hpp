@@ -13,3 +13,10 @@
 #else
 #define ASX_API
 #endif
+
+// For the few short ways through a header that are worth more than their size.
+#if defined(__GNUC__) || defined(__clang__)
+#define ASX_ALWAYS_INLINE inline __attribute__((always_inline))
+#else
+#define ASX_ALWAYS_INLINE inline
+#endif

@@ -54,6 +54,9 @@ channel_core::channel_core(kernel& k, std::string_view called, const element_typ
       stride_(values.bytes),
       slots_(capacity + 1),
       capacity_(capacity),
+      free_(capacity),
+      is_open_(extension::is_quiet(k)),
+      is_quiet_(extension::is_quiet(k)),
       free_permits_(nullptr),
       waiters_(*this),
       permits_(static_cast<permit_slot*>(block)),
@@ -124,11 +127,12 @@ status channel_core::claim(permit_core& out, const tracked_order* promise) noexc
   permit_slot& p = *free_permits_;
   free_permits_ = p.next_free;
   p.number = ++last_permit_;
-  p.ops = promise == nullptr ? &plain_permit : &tracked_permit;
+  if (promise != nullptr) p.ops = &tracked_permit;  // Until it is free again.
   p.obligation = made;
-  ++reserved_;
-  ++counts_.reserved;
-  if (auto* const t = extension::polled(home); t != nullptr) extension::hold(home, *t, p);
+  --free_;
+  if (auto* const t = extension::polled(home); t != nullptr) {
+    promise == nullptr ? extension::take_in_hand(*t, p) : extension::hold(*t, p);
+  }
   out.channel_ = thing_ref<channel_core>(*this);
   out.slot_ = &p;
   out.number_ = p.number;
@@ -138,18 +142,11 @@ status channel_core::claim(permit_core& out, const tracked_order* promise) noexc
   return status::ok;
 }
 
-void channel_core::free_permit(permit_slot& p) noexcept {
-  extension::let_go(p);
-  p.number = 0;
-  p.next_free = std::exchange(free_permits_, &p);
-  --reserved_;
-}
-
 std::uint64_t channel_core::end_permit(permit_slot& p, event_kind how) noexcept {
   const std::uint64_t which = p.number;
   const std::uint32_t flags = p.ops == &tracked_permit ? event_flags::tracked : 0;
   free_permit(p);
-  ++counts_.aborted;
+  ++aborted_;
   return note(how, which, room(), flags);
 }
 
@@ -161,15 +158,15 @@ void channel_core::give_up(permit_core& p, event_kind how) noexcept {
   return_slot(told);
 }
 
-void channel_core::commit(permit_core& p) noexcept {
+void channel_core::commit_and_tell(permit_core& p) noexcept {
   permit_slot& slot = *p.slot_;
   const std::uint64_t asked = extension::note_input(home, event_kind::input_send, number);
   const std::uint32_t flags = slot.ops == &tracked_permit ? event_flags::tracked : 0;
   free_permit(slot);
+  --free_;
   ++queued_;
-  ++counts_.sent;
-  const std::uint64_t told =
-      extension::note(home, event_kind::permit_sent, number, extension::caller(home), p.number_, room(), flags, asked);
+  ++sent_;
+  const std::uint64_t told = note(event_kind::permit_sent, p.number_, room(), flags, asked);
   p.number_ = 0;
   wake_receiver(wake_code::message, told);
   if (home.ghosts().is_on()) [[unlikely]]
@@ -179,11 +176,10 @@ void channel_core::commit(permit_core& p) noexcept {
 void channel_core::commit_now() noexcept {
   const std::uint64_t asked = extension::note_input(home, event_kind::input_send, number);
   ++last_permit_;
-  ++counts_.reserved;
+  --free_;
   ++queued_;
-  ++counts_.sent;
-  const std::uint64_t told =
-      extension::note(home, event_kind::permit_sent, number, extension::caller(home), last_permit_, room(), 0, asked);
+  ++sent_;
+  const std::uint64_t told = note(event_kind::permit_sent, last_permit_, room(), 0, asked);
   wake_receiver(wake_code::message, told);
 }
 
@@ -244,8 +240,8 @@ status permit_core::refuse_again() noexcept {
 
 // ---- reserve ------------------------------------------------------------------------------------------------------
 
-status channel_core::poll_reserve(sender_core& from, cx& c, reserve_wait& w, permit_core& out,
-                                  const tracked_order* promise) noexcept {
+status channel_core::wait_or_reserve(sender_core& from, cx& c, reserve_wait& w, permit_core& out,
+                                     const tracked_order* promise) noexcept {
   if (w.is_waiting() && (!waiters_.holds(w) || w.from_ != &from)) w.leave();
   if (promise != nullptr) {
     if (const status s = extension::gate(home, promise->region, event_kind::refused_slot, number); s != status::ok) {
@@ -269,6 +265,7 @@ status channel_core::poll_reserve(sender_core& from, cx& c, reserve_wait& w, per
     if (w.is_waiting()) {
       const std::uint64_t which = w.id();
       extension::remove(waiters_, w);
+      renew_ways();
       --from.pending_;
       note(event_kind::send_waiter_removed, which,
            pack(static_cast<std::uint64_t>(leave_code::served), waiters_.size()));
@@ -287,6 +284,7 @@ status channel_core::poll_reserve(sender_core& from, cx& c, reserve_wait& w, per
     note(event_kind::send_waiter_added, ++last_waiter_, waiters_.size() + std::uint64_t{1});
   }
   extension::wait(c, waiters_, w, wait_code::reserve, number, is_new ? last_waiter_ : 0);
+  renew_ways();
   return status::would_block;
 }
 
@@ -305,7 +303,7 @@ status channel_core::admit_evicting(bool& evicts) const noexcept {
   evicts = !(waiters_.empty() && has_room());
   if (!evicts) return status::ok;
   // Inside the destructor of a value that just left, the spare place may be taken.
-  const bool has_spare = in_hand_ == 0 || std::uint64_t{queued_} + reserved_ + in_hand_ <= capacity_;
+  const bool has_spare = in_hand_ == 0 || std::uint64_t{queued_} + reserved() + in_hand_ <= capacity_;
   return queued_ != 0 && has_spare ? status::ok : status::full;
 }
 
@@ -313,6 +311,7 @@ status channel_core::admit_evicting(bool& evicts) const noexcept {
 void channel_core::waiter_left(wait_queue& queue, waiter& w, waiter_name who, leave_code how) noexcept {
   channel_core& c = static_cast<send_queue&>(queue).core;
   --static_cast<reserve_wait&>(w).from_->pending_;
+  c.renew_ways();
   const std::uint64_t told = extension::note(c.home, event_kind::send_waiter_removed, c.number, who.task.value, who.id,
                                              pack(static_cast<std::uint64_t>(how), c.waiters_.size()));
   c.return_slot(told);
@@ -331,7 +330,7 @@ reserve_wait& reserve_wait::operator=(reserve_wait&& other) noexcept {
 
 // ---- receive ------------------------------------------------------------------------------------------------------
 
-status channel_core::poll_recv(cx& c) noexcept {
+status channel_core::wait_or_recv(cx& c) noexcept {
   if (const status s = extension::checkpoint(c); s != status::ok) {
     stop_waiting();
     return s;
@@ -353,42 +352,29 @@ status channel_core::try_recv() const noexcept {
   return is_dead_end() ? status::disconnected : status::empty;
 }
 
-// The head leaves the ring; its memory is not used again before put_down. One such place is spare, further ones take up
-// room: a destructor may receive again.
-void* channel_core::take_head() noexcept {
-  void* const shell = head();
-  head_ = head_ + 1 == slots_ ? 0 : head_ + 1;
-  --queued_;
-  if (destroy_ != nullptr && ++in_hand_ > 1) ++shells_;
-  return shell;
-}
-
 void channel_core::drop_shell() noexcept {
   if (in_hand_-- > 1) {
     --shells_;
+    ++free_;
     return_slot(0);
   } else if (is_dead_end()) {
     free_if_done();
   }
 }
 
-void* channel_core::finish_recv() noexcept {
+void* channel_core::recv_and_tell() noexcept {
   stop_waiting();
   void* const shell = take_head();
-  ++counts_.received;
-  const std::uint64_t told =
-      note(event_kind::message_received, counts_.received + counts_.evicted + counts_.discarded, room());
+  ++received_;
+  const std::uint64_t told = note(event_kind::message_received, received_ + evicted_ + discarded_, room());
   if (!waiters_.empty() || home.ghosts().is_on()) return_slot(told);
   return shell;
 }
 
 void* channel_core::commit_evicting() noexcept {
-  ++queued_;  // It lies at the tail: the spare place of the ring, or a free one.
   void* const shell = take_head();
-  ++counts_.evicted;
-  note(event_kind::message_evicted, counts_.received + counts_.evicted + counts_.discarded,
-       pack(queued_ - 1, reserved_));
-  --queued_;
+  ++evicted_;
+  note(event_kind::message_evicted, received_ + evicted_ + discarded_, room());
   commit_now();
   return shell;
 }

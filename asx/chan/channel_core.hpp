@@ -128,10 +128,24 @@ class ASX_API channel_core final : public thing {
 
   // ---- the sending side; the caller has looked at its endpoint
   [[nodiscard]] bool has_receiver() const noexcept { return !is_receiver_dropped_; }
-  [[nodiscard]] bool has_room() const noexcept { return queued_ + reserved_ + shells_ < capacity_; }
+  [[nodiscard]] bool has_room() const noexcept { return free_ != 0; }
   /// `promise`: the permit is tracked, and this is where its obligation is made.
-  [[nodiscard]] status poll_reserve(sender_core& from, cx& c, reserve_wait& w, permit_core& out,
-                                    const tracked_order* promise = nullptr) noexcept;
+  [[nodiscard]] ASX_ALWAYS_INLINE status poll_reserve(sender_core& from, cx& c, reserve_wait& w, permit_core& out,
+                                                      const tracked_order* promise = nullptr) noexcept {
+    if (is_open_ && promise == nullptr && has_room() && !w.is_waiting() && out.number_ == 0 &&
+        extension::is_untroubled(c)) [[likely]] {
+      permit_slot& p = *free_permits_;
+      free_permits_ = p.next_free;
+      p.number = ++last_permit_;
+      --free_;
+      extension::take_in_hand(extension::task_of(c), p);
+      out.channel_ = thing_ref<channel_core>(*this);
+      out.slot_ = &p;
+      out.number_ = p.number;
+      return status::ok;
+    }
+    return wait_or_reserve(from, c, w, out, promise);
+  }
   [[nodiscard]] status try_reserve(permit_core& out, const tracked_order* promise = nullptr) noexcept;
   /// ok when a value may be constructed at `tail` and committed without a permit; else disconnected or full.
   [[nodiscard]] status admit_now() const noexcept {
@@ -141,7 +155,17 @@ class ASX_API channel_core final : public thing {
   /// The value at `tail` is queued.
   void commit_now() noexcept;
   /// The value at `tail` is queued, with the permit's slot.
-  void commit(permit_core& p) noexcept;
+  ASX_ALWAYS_INLINE void commit(permit_core& p) noexcept {
+    if (is_quiet_ && receivers_.empty()) [[likely]] {
+      free_permit(*p.slot_);
+      --free_;  // The value has its slot.
+      ++queued_;
+      ++sent_;
+      p.number_ = 0;
+      return;
+    }
+    commit_and_tell(p);
+  }
   /// The permit's slot comes back, with no value: aborted, dropped, or sent to nobody.
   void give_up(permit_core& p, event_kind how) noexcept;
   /// disconnected, full, or ok; `evicts`: the value at `head` goes first, by take_evicted.
@@ -154,11 +178,24 @@ class ASX_API channel_core final : public thing {
 
   // ---- the receiving side
   /// ok: a value lies at `head`; take it, then `finish_recv`. cancelled, disconnected, would_block.
-  [[nodiscard]] status poll_recv(cx& c) noexcept;
+  [[nodiscard]] ASX_ALWAYS_INLINE status poll_recv(cx& c) noexcept {
+    if (is_quiet_ && queued_ != 0 && extension::is_untroubled(c)) [[likely]]
+      return status::ok;
+    return wait_or_recv(c);
+  }
   /// ok, disconnected, empty.
   [[nodiscard]] status try_recv() const noexcept;
   /// The value at `head` was moved out: the caller destroys it at the place that this returns, and says put_down.
-  [[nodiscard]] void* finish_recv() noexcept;
+  [[nodiscard]] ASX_ALWAYS_INLINE void* finish_recv() noexcept {
+    // A head that is queued already is not woken again. Who receives does not wait: a waker is there only while
+    // nothing is queued.
+    if (destroy_ == nullptr && (is_open_ || (is_quiet_ && !waiters_.empty() && extension::is_queued(*waiters_.head()))))
+        [[likely]] {
+      ++received_;
+      return take_head();
+    }
+    return recv_and_tell();
+  }
   /// What was taken from the ring is destroyed. The channel may be gone afterwards.
   void put_down() noexcept {
     if (destroy_ != nullptr) drop_shell();
@@ -167,9 +204,15 @@ class ASX_API channel_core final : public thing {
 
   // ---- places in the ring
   [[nodiscard]] void* head() const noexcept { return ring_ + std::size_t{head_} * stride_; }
-  [[nodiscard]] void* tail() const noexcept {
-    const std::uint32_t at = head_ + queued_;
-    return ring_ + std::size_t{at >= slots_ ? at - slots_ : at} * stride_;
+  [[nodiscard]] void* tail() const noexcept { return ring_ + std::size_t{tail_index()} * stride_; }
+  /// The same for who knows the type: its size is the stride, and no multiplication is needed.
+  template <class T>
+  [[nodiscard]] T* head_as() const noexcept {
+    return reinterpret_cast<T*>(ring_) + head_;
+  }
+  template <class T>
+  [[nodiscard]] void* tail_for() const noexcept {
+    return reinterpret_cast<T*>(ring_) + tail_index();
   }
 
   void inspect(channel_report& out) const noexcept;
@@ -200,15 +243,48 @@ class ASX_API channel_core final : public thing {
   static const cleanup_ops plain_permit;
   static const cleanup_ops tracked_permit;
 
-  std::uint64_t note(event_kind kind, std::uint64_t a, std::uint64_t b, std::uint32_t flags = 0) noexcept {
-    return extension::note(home, kind, number, extension::caller(home), a, b, flags);
+  std::uint64_t note(event_kind kind, std::uint64_t a, std::uint64_t b, std::uint32_t flags = 0,
+                     std::uint64_t cause = 0) noexcept {
+    if (!extension::is_told(home)) return 0;
+    return extension::note(home, kind, number, extension::caller(home), a, b, flags, cause);
   }
-  [[nodiscard]] std::uint64_t room() const noexcept { return pack(queued_, reserved_); }
+  [[nodiscard]] std::uint32_t reserved() const noexcept { return capacity_ - free_ - queued_ - shells_; }
+  [[nodiscard]] std::uint64_t room() const noexcept { return pack(queued_, reserved()); }
+  // Whether the short ways may be taken: whenever the receiver or the waiters may have changed.
+  void renew_ways() noexcept { is_open_ = is_quiet_ && !is_receiver_dropped_ && waiters_.empty(); }
+  [[nodiscard]] std::uint32_t tail_index() const noexcept {
+    const std::uint32_t at = head_ + queued_;
+    return at >= slots_ ? at - slots_ : at;
+  }
+  [[nodiscard]] status wait_or_reserve(sender_core& from, cx& c, reserve_wait& w, permit_core& out,
+                                       const tracked_order* promise) noexcept;
+  [[nodiscard]] status wait_or_recv(cx& c) noexcept;
+  void commit_and_tell(permit_core& p) noexcept;
+  [[nodiscard]] void* recv_and_tell() noexcept;
   void note_creation() noexcept;
   [[nodiscard]] status claim(permit_core& out, const tracked_order* promise) noexcept;
-  void free_permit(permit_slot& p) noexcept;
+  void free_permit(permit_slot& p) noexcept {
+    extension::let_go(p);
+    p.ops = &plain_permit;
+    p.number = 0;
+    p.next_free = free_permits_;
+    free_permits_ = &p;
+    ++free_;
+  }
   [[nodiscard]] std::uint64_t end_permit(permit_slot& p, event_kind how) noexcept;
-  void* take_head() noexcept;
+  // The head leaves the ring; its memory is not used again before put_down. One such place is spare, further ones take
+  // up room: a destructor may receive again.
+  void* take_head() noexcept {
+    void* const shell = head();
+    head_ = head_ + 1 == slots_ ? 0 : head_ + 1;
+    --queued_;
+    ++free_;
+    if (destroy_ != nullptr && ++in_hand_ > 1) {
+      ++shells_;
+      --free_;
+    }
+    return shell;
+  }
   void drop_shell() noexcept;
   void return_slot(std::uint64_t cause) noexcept;
   void wake_senders(std::uint64_t cause) noexcept;
@@ -218,7 +294,7 @@ class ASX_API channel_core final : public thing {
   void discard(std::uint32_t from, std::uint32_t count) noexcept;
   void free_if_done() noexcept;
   void free() noexcept;
-  [[nodiscard]] bool is_dead_end() const noexcept { return senders_ == 0 && reserved_ == 0; }
+  [[nodiscard]] bool is_dead_end() const noexcept { return senders_ == 0 && reserved() == 0; }
 
   // What a message touches.
   std::byte* ring_;
@@ -227,15 +303,21 @@ class ASX_API channel_core final : public thing {
   std::uint32_t capacity_;
   std::uint32_t head_ = 0;
   std::uint32_t queued_ = 0;
-  std::uint32_t reserved_ = 0;
+  std::uint32_t free_;  // Slots that are neither queued nor reserved; the reserved ones are what is left.
+  bool is_open_;        // Quiet, with a receiver, and nobody waits.
   bool is_receiver_dropped_ = false;
+  const bool is_quiet_;        // Nobody listens: the ways through the header are taken.
   bool is_busy_ = false;       // Values are being destroyed: it is not freed before the end of that.
   std::uint32_t in_hand_ = 0;  // Values that left the ring and are not destroyed yet,
   std::uint32_t shells_ = 0;   // and those beyond the first of them, which take up room.
   permit_slot* free_permits_;
+  std::uint64_t last_permit_ = 0;  // As many were reserved.
+  std::uint64_t sent_ = 0;
+  std::uint64_t received_ = 0;
   std::uint64_t senders_ = 1;
-  std::uint64_t last_permit_ = 0;
-  channel_counts counts_;
+  std::uint64_t aborted_ = 0;
+  std::uint64_t evicted_ = 0;
+  std::uint64_t discarded_ = 0;
   struct send_queue : wait_queue {
     explicit send_queue(channel_core& c) noexcept : wait_queue(&waiter_left), core(c) {}
     channel_core& core;

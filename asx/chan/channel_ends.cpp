@@ -80,9 +80,11 @@ void sender_core::drop() noexcept {
 void channel_core::drop_receiver() noexcept {
   if (is_receiver_dropped_) return;
   is_receiver_dropped_ = true;
+  renew_ways();
   const std::uint32_t first = head_;
   const std::uint32_t count = std::exchange(queued_, 0);
-  counts_.discarded += count;
+  free_ += count;
+  discarded_ += count;
   stop_waiting();
   const std::uint64_t told =
       note(senders_ == 0 ? event_kind::channel_fully_closed_by_receiver : event_kind::channel_receiver_closed,
@@ -126,7 +128,7 @@ void channel_core::free_if_done() noexcept {
 
 void channel_core::free() noexcept {
   check();
-  ASX_ASSERT(queued_ == 0 && reserved_ == 0, "nothing is lost when a channel is freed (R-234)");
+  ASX_ASSERT(queued_ == 0 && reserved() == 0, "nothing is lost when a channel is freed (R-234)");
   extension::note(home, event_kind::channel_freed, number, region_number_);
   extension::leave_region(*this);
   kernel& k = home;
@@ -180,9 +182,11 @@ void channel_core::take_down(owned& self, kernel& k) noexcept {
     if (is_tracked) static_cast<void>(k.abort(promise));
   }
   std::uint64_t told = 0;
+  c.is_open_ = false;
   const std::uint32_t first = c.head_;
   const std::uint32_t count = std::exchange(c.queued_, 0);
-  c.counts_.discarded += count;
+  c.free_ += count;
+  c.discarded_ += count;
   if (!std::exchange(c.is_receiver_dropped_, true)) {
     told = c.note(c.senders_ == 0 ? event_kind::channel_fully_closed_by_receiver : event_kind::channel_receiver_closed,
                   pack(c.senders_, count), 0);
@@ -192,6 +196,7 @@ void channel_core::take_down(owned& self, kernel& k) noexcept {
     --static_cast<reserve_wait&>(*w).from_->pending_;
     const std::uint64_t which = w->id();
     extension::remove(c.waiters_, *w);
+    c.renew_ways();
     extension::note(k, event_kind::send_waiter_removed, c.number, extension::number_of(t), which,
                     pack(static_cast<std::uint64_t>(leave_code::disconnected), c.waiters_.size()));
     extension::wake(k, t, wake_code::disconnected, told);
@@ -208,7 +213,7 @@ void channel_core::take_down(owned& self, kernel& k) noexcept {
 
 bool channel_core::is_drained(const owned& self) noexcept {
   const auto& c = static_cast<const channel_core&>(self);
-  return (c.is_receiver_dropped_ || c.queued_ == 0) && c.reserved_ == 0;
+  return (c.is_receiver_dropped_ || c.queued_ == 0) && c.reserved() == 0;
 }
 
 void channel_core::describe(const owned& self, std::string& out) {
@@ -218,7 +223,7 @@ void channel_core::describe(const owned& self, std::string& out) {
   channel_report r;
   c.inspect(r);
   out.append("  ").append(channel_lifecycle.name(r.state));
-  out += "  " + std::to_string(c.queued_) + " queued, " + std::to_string(c.reserved_) + " reserved of " +
+  out += "  " + std::to_string(c.queued_) + " queued, " + std::to_string(c.reserved()) + " reserved of " +
          std::to_string(c.capacity_) + ", " + std::to_string(c.senders_) + " senders, " +
          std::to_string(c.waiters_.size()) + " waiting";
   if (!c.receivers_.empty()) out += ", the receiver waits";
@@ -227,10 +232,10 @@ void channel_core::describe(const owned& self, std::string& out) {
 void channel_core::hash(const owned& self, digest_stream& out) noexcept {
   const auto& c = static_cast<const channel_core&>(self);
   out.add(c.number);
-  out.add(pack(c.queued_, c.reserved_));
+  out.add(pack(c.queued_, c.reserved()));
   out.add(pack(c.capacity_, c.is_receiver_dropped_ ? 1 : 0));
-  for (const std::uint64_t n : {c.senders_, c.last_permit_, c.last_waiter_, c.counts_.reserved, c.counts_.sent,
-                                c.counts_.aborted, c.counts_.received, c.counts_.evicted, c.counts_.discarded}) {
+  for (const std::uint64_t n :
+       {c.senders_, c.last_permit_, c.last_waiter_, c.sent_, c.aborted_, c.received_, c.evicted_, c.discarded_}) {
     out.add(n);
   }
   for (const waiter* w = c.waiters_.head(); w != nullptr; w = c.waiters_.after(*w)) {
@@ -241,7 +246,7 @@ void channel_core::hash(const owned& self, digest_stream& out) noexcept {
 
 std::uint64_t channel_core::events(const owned& self) noexcept {
   const auto& c = static_cast<const channel_core&>(self);
-  return 4 + 2 * std::uint64_t{c.reserved_} + 2 * std::uint64_t{c.waiters_.size()};
+  return 4 + 2 * std::uint64_t{c.reserved()} + 2 * std::uint64_t{c.waiters_.size()};
 }
 
 const owned_ops channel_core::ops_table{&channel_core::take_down, &channel_core::is_drained, &channel_core::describe,
@@ -252,20 +257,20 @@ void channel_core::inspect(channel_report& out) const noexcept {
          derive_channel_state(senders_, is_receiver_dropped_),
          capacity_,
          queued_,
-         reserved_,
+         reserved(),
          waiters_.size(),
          waiters_.empty() ? 0 : waiters_.head()->id(),
          senders_,
          !is_receiver_dropped_,
          !receivers_.empty(),
-         counts_};
+         {last_permit_, sent_, aborted_, received_, evicted_, discarded_}};
 }
 
 void channel_core::check() const noexcept {
-  ASX_ASSERT(std::uint64_t{queued_} + reserved_ <= capacity_, "queued + reserved <= capacity (INV-CH-01)");
-  ASX_ASSERT(counts_.reserved == counts_.sent + counts_.aborted + reserved_, "every permit is accounted for (R-234)");
-  ASX_ASSERT(counts_.sent == counts_.received + counts_.evicted + counts_.discarded + queued_,
-             "every message is accounted for (R-234)");
+  ASX_ASSERT(std::uint64_t{free_} + queued_ + shells_ <= capacity_, "queued + reserved <= capacity (INV-CH-01)");
+  ASX_ASSERT(is_open_ == (is_quiet_ && !is_receiver_dropped_ && waiters_.empty()), "nobody is passed by (INV-CH-03)");
+  ASX_ASSERT(last_permit_ == sent_ + aborted_ + reserved(), "every permit is accounted for (R-234)");
+  ASX_ASSERT(sent_ == received_ + evicted_ + discarded_ + queued_, "every message is accounted for (R-234)");
 }
 
 }  // namespace asx

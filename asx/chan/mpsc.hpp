@@ -74,8 +74,8 @@ inline constexpr element_type element_of{sizeof(T), alignof(T),
 
 /// Moves the oldest value out, and gives its slot back.
 template <class T>
-recv_result<T> take_from(channel_core& c) {
-  T& oldest = *std::launder(static_cast<T*>(c.head()));
+ASX_ALWAYS_INLINE recv_result<T> take_from(channel_core& c) {
+  T& oldest = *std::launder(c.head_as<T>());
   recv_result<T> out{status::ok, std::optional<T>(std::in_place, std::move(oldest))};
   void* const shell = c.finish_recv();
   if constexpr (!std::is_trivially_destructible_v<T>) {
@@ -96,14 +96,14 @@ class [[nodiscard("a permit is sent or aborted")]] send_permit {
   ~send_permit() = default;                                  // So is one that goes away unresolved.
 
   /// ok: queued. disconnected, obligation_already_resolved: `value` is handed back.
-  send_result<T> send(T value) {
+  ASX_ALWAYS_INLINE send_result<T> send(T value) {
     channel_core* const c = core_.held_in();
     if (c == nullptr) return {core_.refuse_again(), std::optional<T>(std::in_place, std::move(value))};
     if (!c->has_receiver()) {
       c->give_up(core_, event_kind::permit_disconnected);
       return {status::disconnected, std::optional<T>(std::in_place, std::move(value))};
     }
-    new (c->tail()) T(std::move(value));
+    new (c->tail_for<T>()) T(std::move(value));
     c->commit(core_);
     return {};
   }
@@ -132,7 +132,7 @@ class sender {
 
   /// A cancel point. ok: `out` is a permit. would_block: `w` waits, and the task is woken when it may be its turn.
   /// stale_handle, cancelled, disconnected, resource_exhausted (max_channel_waiters): nothing is left in the queue.
-  [[nodiscard]] status poll_reserve(cx& c, reserve_wait& w, send_permit<T>& out) noexcept {
+  [[nodiscard]] ASX_ALWAYS_INLINE status poll_reserve(cx& c, reserve_wait& w, send_permit<T>& out) noexcept {
     channel_core* const core = core_.get();
     if (core == nullptr) return gone(w);
     return core->poll_reserve(core_, c, w, out.core_);
@@ -146,7 +146,7 @@ class sender {
     channel_core* const core = core_.get();
     const status s = core == nullptr ? core_.why_not() : core->admit_now();
     if (s != status::ok) return {s, std::optional<T>(std::in_place, std::move(value))};
-    new (core->tail()) T(std::move(value));
+    new (core->tail_for<T>()) T(std::move(value));
     core->commit_now();
     return {};
   }
@@ -212,11 +212,17 @@ class receiver {
   [[nodiscard]] bool is_live() const noexcept { return !core_.is_dead(); }
 
   /// A cancel point. ok and the oldest value; stale_handle, cancelled, disconnected; would_block: the task is woken.
-  recv_result<T> poll_recv(cx& c) {
+  ASX_ALWAYS_INLINE recv_result<T> poll_recv(cx& c) {
     channel_core* const core = core_.get();
     const status s = core == nullptr ? core_.why_not() : core->poll_recv(c);
     if (s != status::ok) return {s, {}};
     return detail::take_from<T>(*core);
+  }
+  /// As poll_recv, but takes nothing: ok when try_recv will give a value. For those who wait for several things at
+  /// once.
+  [[nodiscard]] status poll_ready(cx& c) noexcept {
+    channel_core* const core = core_.get();
+    return core == nullptr ? core_.why_not() : core->poll_recv(c);
   }
   /// ok and the oldest value; stale_handle, disconnected, empty.
   recv_result<T> try_recv() {

@@ -36,6 +36,7 @@ std::string_view type_name(field_type type) {
     case field_type::task: return "task";
     case field_type::channel: return "channel";
     case field_type::timer: return "timer";
+    case field_type::sync: return "sync";
     default: return "outside";
   }
 }

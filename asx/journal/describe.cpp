@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view lanes[] = {"the cancel lane", "the timed lane", "the ready lane", "fallback cancel",
                                       "stall"};
 constexpr std::string_view waits[] = {"something",  "a message of", "a slot of", "",
-                                      "the end of", "the close of", "sync",      "an answer from outside"};
+                                      "the end of", "the close of", "",          "an answer from outside"};
 constexpr std::string_view wakes[] = {"wake",  "spawn",  "yield",  "a message", "a slot", "disconnected",
                                       "timer", "joined", "closed", "cancel",    "sync",   "from outside"};
 constexpr std::string_view polls[] = {"pending", "ready", "error", "panicked"};
@@ -68,6 +68,7 @@ std::string_view noun(field_type type) noexcept {
     case field_type::waiter: return "waiter ";
     case field_type::timer: return "timer ";
     case field_type::worker: return "worker ";
+    case field_type::sync: return "sync ";
     default: return {};
   }
 }
@@ -93,6 +94,7 @@ field_type object_type(const event& e, const event_info& row) noexcept {
     case wait_code::timer: return field_type::timer;
     case wait_code::join: return field_type::task;
     case wait_code::close: return field_type::region;
+    case wait_code::sync: return field_type::sync;
     default: return field_type::thing;
   }
 }

@@ -112,6 +112,15 @@ enum class event_kind : std::uint16_t {
   sender_cloned = 521,
   sender_dropped = 522,
   channel_freed = 523,
+  // ---- semaphores, mutexes and notifies
+  sync_created = 530,
+  sync_acquired = 531,
+  sync_released = 532,
+  sync_waiter_added = 533,
+  sync_waiter_removed = 534,
+  sync_notified = 535,
+  sync_closed = 536,
+  sync_freed = 537,
 
   // ---- timers
   timer_registered = 600,

@@ -52,6 +52,7 @@ enum class field_type : std::uint8_t {
   hash,
   text,
   thing,
+  sync,
 };
 
 struct operand_info {
@@ -87,6 +88,7 @@ inline constexpr auto make_event_table = [] {
   constexpr operand_info room{f::number, f::number, "queued messages; reserved slots, both after the move"};
   constexpr operand_info permit{f::permit, f::none, "permit number in the channel"};
   constexpr operand_info waiter{f::waiter, f::none, "waiter number in the channel"};
+  constexpr operand_info units{f::number, f::number, "units left; waiters"};
   constexpr operand_info state{f::number, f::number, "senders left; messages discarded"};
   // clang-format off: a table is read by its rows
   return std::to_array<event_info>({
@@ -268,6 +270,23 @@ inline constexpr auto make_event_table = [] {
       {sender_dropped, "sender_dropped", "chan", f::channel, f::task, {f::number, f::none, "senders after"}, nothing,
        "{o} dropped a sender of {s}: {a} left"},
       {channel_freed, "channel_freed", "chan", f::channel, f::region, nothing, nothing, "the storage of {s} is free"},
+
+      // ---- semaphores, mutexes and notifies
+      {sync_created, "sync_created", "sync", f::sync, f::region, {f::number, f::none, "units"},
+       {f::task, f::none, "creating task"}, "{s} of {a} units created in {o} by {b}"},
+      {sync_acquired, "sync_acquired", "sync", f::sync, f::task, {f::number, f::none, "units"}, units,
+       "{o} took {a} of {s}: {b} left"},
+      {sync_released, "sync_released", "sync", f::sync, f::task, {f::number, f::none, "units"}, units,
+       "{o} gave {a} of {s} back: {b} left"},
+      {sync_waiter_added, "sync_waiter_added", "sync", f::sync, f::task, waiter,
+       {f::number, f::none, "waiters after"}, "{o} waits for {s} as {a}, {b} in the queue"},
+      {sync_waiter_removed, "sync_waiter_removed", "sync", f::sync, f::task, waiter,
+       {f::leave, f::number, "how; waiters after"}, "{o} no longer waits for {s}: {b}"},
+      {sync_notified, "sync_notified", "sync", f::sync, f::task, {f::number, f::none, "waiters told"},
+       {f::number, f::none, "1 if one is kept for the next who asks"}, "{o} notified {a} waiters of {s}"},
+      {sync_closed, "sync_closed", "sync", f::sync, f::task, {f::number, f::none, "waiters told"}, nothing,
+       "{s} is closed: {a} waiters see disconnected"},
+      {sync_freed, "sync_freed", "sync", f::sync, f::region, nothing, nothing, "the storage of {s} is free"},
 
       // ---- timers
       {timer_registered, "timer_registered", "wheel", f::timer, f::task, {f::time, f::none, "deadline"},

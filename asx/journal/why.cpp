@@ -168,6 +168,21 @@ std::vector<waker_candidate> wakers_of(const replay& world, std::uint64_t task) 
       break;
     }
     case wait_code::join: add(wait.object, "has not completed"); break;
+    case wait_code::sync: {
+      const auto at = world.syncs.find(wait.object);
+      const std::string sync = "sync " + std::to_string(wait.object);
+      if (at != world.syncs.end()) {
+        for (const auto& [holder, units] : at->second.holders) {
+          add(holder, "holds " + std::to_string(units) + " of " + sync);
+        }
+        for (const std::uint64_t waiter : at->second.waiters) {
+          if (waiter == task) break;
+          add(waiter, "waits for " + sync + ", ahead of it");
+        }
+      }
+      if (out.empty()) out.push_back({field_type::thing, wait.object, "whoever notifies " + sync, true});
+      break;
+    }
     case wait_code::close: {
       std::set<std::uint64_t> inside = {wait.object};
       for (const auto& [id, region] : world.regions) {  // Parents are created before their children.

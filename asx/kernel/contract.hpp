@@ -100,6 +100,7 @@ struct nominal_bytes {
   static constexpr std::uint64_t channel = 256;  // And for each slot of its capacity:
   static constexpr std::uint64_t channel_slot = 128;
   static constexpr std::uint64_t sync = 256;
+  static constexpr std::uint64_t frame = 256;  // Of a coroutine, whatever a compiler makes of it.
 };
 
 /// How a kernel behaves, as opposed to how much it may hold.

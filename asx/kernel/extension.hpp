@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "asx/kernel/kernel.hpp"
 
@@ -104,7 +105,17 @@ class ASX_API extension {
     return k.checkpoint(*c.task_);
   }
 
+  /// A checkpoint would say ok and change nothing; a monitor may still want to see it.
+  [[nodiscard]] static bool is_untroubled(const cx& c) noexcept {
+    return c.task_->state == task_state::running && c.task_->left.deadline.is_none();
+  }
+
   // ---- events and refusals
+  /// Nobody listens: no journal, no monitors, no trace that could be full. It stays so.
+  [[nodiscard]] static bool is_quiet(const kernel& k) noexcept {
+    return !is_told(k) && !k.ghosts_.is_on() && !k.rejects();
+  }
+  [[nodiscard]] static bool is_told(const kernel& k) noexcept { return k.log_.mode() != journal_mode::off; }
   static std::uint64_t note(kernel& k, event_kind kind, std::uint64_t subject, std::uint64_t object = 0,
                             std::uint64_t a = 0, std::uint64_t b = 0, std::uint32_t flags = 0,
                             std::uint64_t cause = 0) noexcept {
@@ -129,6 +140,14 @@ class ASX_API extension {
                    std::uint64_t id = 0) noexcept;
   static void remove(wait_queue& queue, waiter& w) noexcept { queue.remove(w); }
   static void leave(waiter& w, leave_code how) noexcept { w.leave(how); }
+  /// To the back of another queue, under its number and its task.
+  static void move_to(wait_queue& from, wait_queue& to, waiter& w) noexcept {
+    task_record& t = *w.task_;
+    const std::uint64_t id = w.id_;
+    from.remove(w);
+    to.enter(w, t, id);
+  }
+  [[nodiscard]] static bool is_queued(const waiter& w) noexcept { return w.task_->is_queued(); }
   [[nodiscard]] static task_record& waiting_task(const waiter& w) noexcept { return *w.task_; }
   [[nodiscard]] static std::uint64_t number_of(const task_record& t) noexcept { return t.task().value; }
   static void wake(kernel& k, task_record& t, wake_code why, std::uint64_t cause = 0) noexcept {
@@ -136,12 +155,65 @@ class ASX_API extension {
   }
 
   // ---- cleanup stacks
-  static void hold(kernel& k, task_record& t, cleanup_hook& hook) noexcept { k.push_hook(t, hook); }
+  static void hold(task_record& t, cleanup_hook& hook) noexcept { kernel::push_hook(t, hook); }
+  /// Of a hook without a promise, which is likely let go of before anything else is held: the newest lies in one word.
+  static void take_in_hand(task_record& t, cleanup_hook& hook) noexcept {
+    if (t.in_hand != nullptr) [[unlikely]]
+      kernel::stack_in_hand(t);
+    hook.task = &t;
+    t.in_hand = &hook;
+  }
   static void let_go(cleanup_hook& hook) noexcept {
-    if (hook.task != nullptr) kernel::release_hook(hook);
+    if (hook.task == nullptr) return;
+    if (hook.task->in_hand == &hook) [[likely]] {
+      hook.task->in_hand = nullptr;
+      hook.task = nullptr;
+    } else {
+      kernel::release_hook(hook);
+    }
+  }
+
+  /// `to` takes the place of `from` on its stack.
+  static void replace(cleanup_hook& from, cleanup_hook& to) noexcept {
+    from.task->cleanups.insert_before(from, to);
+    static_cast<list_hook<cleanup_tag>&>(from).unlink();
+    to.task = std::exchange(from.task, nullptr);
+  }
+
+  // ---- coroutines
+  /// For an exception: the place is where the task was spawned.
+  static void panic(cx& c, std::string_view text) noexcept {
+    c.task_->region->owner_kernel->panic(*c.task_, text, c.task_->site);
+  }
+  /// A block that counts as `nominal` bytes; null when the contract or the memory refuses.
+  [[nodiscard]] static void* take_block(kernel& k, std::uint64_t nominal, std::size_t bytes,
+                                        std::size_t alignment) noexcept {
+    if (!k.has_bytes(nominal)) return nullptr;
+    void* const block = k.blocks_.allocate(bytes, alignment);
+    if (block != nullptr) k.bytes_ += nominal;
+    return block;
+  }
+  static void give_block(kernel& k, std::uint64_t nominal, void* block, std::size_t bytes,
+                         std::size_t alignment) noexcept {
+    k.bytes_ -= nominal;
+    k.blocks_.release(block, bytes, alignment);
+  }
+  /// Of the task that a reserved slot is for.
+  [[nodiscard]] static cx cx_of(const task_slot& slot) noexcept { return cx(*slot.task_); }
+  [[nodiscard]] static std::uint32_t coop_limit(const cx& c) noexcept {
+    return c.task_->region->owner_kernel->contract_.coop_limit;
+  }
+  /// it has done enough in this poll; the task is queued again.
+  static void note_coop_yield(cx& c) noexcept {
+    kernel& k = *c.task_->region->owner_kernel;
+    k.note(event_kind::task_coop_yielded, c.task_->task().value, c.task_->region->id.value, k.contract_.coop_limit);
+    c.yield();
   }
 
   // ---- obligations
+  [[nodiscard]] static bool takes_obligations(const kernel& k, const task_record& t) noexcept {
+    return k.gate(*t.region).code == status::ok;
+  }
   /// ok, stale_handle, region_not_open or admission_closed: whether a region takes obligations now.
   [[nodiscard]] static status gate(kernel& k, region_handle region, event_kind told, std::uint64_t object) noexcept;
 };

@@ -239,7 +239,7 @@ void add(digest_stream& out, const task_record& t) {
     out.add(t.unobserved);
   }
   out.add(pack(t.mask_depth, t.cleanup_depth));
-  out.add(t.held);
+  out.add(std::uint64_t{t.held} + (t.in_hand == nullptr ? 0 : 1));
   out.add((t.is_held_back ? 1U : 0U) | (t.has_overrun ? 2U : 0U) | (t.is_leaving ? 4U : 0U));
   out.add(t.joiners.size());
   out.add(pack(t.registrations, t.holds));

@@ -64,6 +64,10 @@ struct region_spec {
   /// A task whose cancel or end closes this region (R1b), and which ends after it. The region lies below
   /// the owner's, so that whatever cancels the owner from above reaches both.
   task_handle owner{};
+  /// Closes by itself when the last child that it had has ended.
+  bool ends_when_empty = false;
+  /// A child that ends err or panicked closes it, with kind fail_fast; the first one is kept.
+  bool fails_fast = false;
 };
 
 /// Room for one task, taken; commit cannot fail.
@@ -75,6 +79,7 @@ class [[nodiscard("a slot must be committed or abandoned")]] task_slot {
   ~task_slot() { ASX_ASSERT(task_ == nullptr, "a reserved task slot is committed or abandoned before it dies"); }
 
  private:
+  friend class extension;
   friend class kernel;
   detail::task_record* task_ = nullptr;
 };
@@ -107,6 +112,8 @@ struct region_report {
   std::uint32_t reserved = 0;
   std::uint64_t leaked = 0;
   const cancel_reason* reason = nullptr;
+  task_id failed{};  // Of a region that fails fast: the child that made it close.
+  error failure{status::ok, 0};
 };
 
 /// The five checks of quiescence: the first that fails, and all of them.
@@ -320,7 +327,8 @@ class ASX_API kernel {
   void after_poll(task_record& t, poll_result said) noexcept;
   void panic(task_record& t, std::string_view text, const std::source_location& site) noexcept;
   void unwind(task_record& t, bool is_leak) noexcept;
-  void push_hook(task_record& t, cleanup_hook& hook) noexcept;
+  static void stack_in_hand(task_record& t) noexcept;
+  static void push_hook(task_record& t, cleanup_hook& hook) noexcept;
   static void release_hook(cleanup_hook& hook) noexcept;
   [[nodiscard]] static const char* promise_of(const task_record& t) noexcept;
   void end(task_record& t, task_trigger on, task_outcome result, std::uint32_t flags = 0) noexcept;
@@ -366,6 +374,7 @@ class ASX_API kernel {
   void run_finalizers(region_record& r) noexcept;
   [[nodiscard]] status try_close(region_record& r) noexcept;
   void fold(region_record& r, const task_outcome& result, std::uint64_t from) noexcept;
+  void fail_fast(region_record& r, const task_record& t, const task_outcome& result, std::uint64_t cause) noexcept;
   void release_if_done(region_record& r) noexcept;
   void free_arena(region_record& r) noexcept;
   void serve(wait_queue& waiting, wake_code why, event_kind told, std::uint64_t subject) noexcept;

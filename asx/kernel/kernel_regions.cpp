@@ -60,6 +60,8 @@ status kernel::create_region(region_handle parent, const region_spec& spec, regi
   r.created_at = now_;
   r.context = spec.context;
   r.closed = spec.closed;
+  r.ends_when_empty = spec.ends_when_empty;
+  r.fails_fast = spec.fails_fast;
   if (owner != nullptr) {
     r.owner = owner;
     owner->owned_regions.push_back(r);
@@ -278,7 +280,10 @@ void kernel::move(region_record& r, region_trigger on, std::uint64_t a, std::uin
 
 void kernel::look_at(region_record& r) noexcept {
   auto& hook = static_cast<list_hook<detail::pending_tag>&>(r);
-  if (!hook.linked() && r.state != region_state::open && r.state != region_state::closed) pending_.push_back(r);
+  if (hook.linked() || r.state == region_state::closed) return;
+  if (r.state != region_state::open || (r.ends_when_empty && r.live_tasks == 0 && r.live_regions == 0)) {
+    pending_.push_back(r);
+  }
 }
 
 // Regions are looked at one after the other, never inside each other: a finalizer that closes a region only adds it.
@@ -291,6 +296,10 @@ void kernel::settle() noexcept {
 
 void kernel::evaluate(region_record& r) noexcept {
   const auto has_children = [&r] { return r.live_tasks != 0 || r.live_regions != 0; };
+  if (r.state == region_state::open) {  // the last child has ended.
+    if (has_children()) return;         // Or another was spawned since.
+    mark(r, reason_of_close({}, r), region_trigger::begin_close, true, 0);
+  }
   if (r.is_driven && r.state == region_state::closing) {
     if (has_children()) {
       move(r, region_trigger::begin_drain, pack(r.live_tasks, r.live_regions));
@@ -430,6 +439,17 @@ void kernel::fold(region_record& r, const task_outcome& result, std::uint64_t fr
   }
 }
 
+// The first failure is the story; those that it cancels are not. No limit refuses it: nobody is left to be told.
+void kernel::fail_fast(region_record& r, const task_record& t, const task_outcome& result,
+                       std::uint64_t cause) noexcept {
+  if (!r.fails_fast || r.state != region_state::open || !(result.is_err() || result.is_panicked())) return;
+  r.failed = t.task();
+  if (result.is_err()) r.failure = result.error();
+  cancel_reason why = reason_of_close({cancel_kind::fail_fast, {}}, r);
+  why.origin_task = t.task();
+  propagate(r, why, region_trigger::begin_close, true, cause);
+}
+
 void kernel::release_if_done(region_record& r) noexcept {
   if (r.state != region_state::closed || r.holds != 0 || r.pins != 0 || &r == root_) return;
   note(event_kind::region_released, r.id.value, r.parent_number.value);
@@ -460,7 +480,9 @@ status kernel::inspect(region_handle region, region_report& out) const noexcept 
          r->live_regions,
          r->reserved,
          r->leaked,
-         r->has_reason ? &r->reason.get() : nullptr};
+         r->has_reason ? &r->reason.get() : nullptr,
+         r->failed,
+         r->failure};
   return status::ok;
 }
 

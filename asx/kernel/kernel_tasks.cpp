@@ -350,6 +350,7 @@ void kernel::after_poll(task_record& t, poll_result said) noexcept {
 
 void kernel::unwind(task_record& t, bool is_leak) noexcept {
   t.is_ending = true;
+  stack_in_hand(t);
   while (!t.cleanups.empty()) {  // asx: bounded by max_cleanup_per_task and the capacities of channels
     cleanup_hook& top = *t.cleanups.front();
     if (top.ops != nullptr) {
@@ -383,7 +384,15 @@ void kernel::unwind(task_record& t, bool is_leak) noexcept {
   t.is_ending = false;
 }
 
+// What is in hand goes onto the stack proper, because something follows it or the stack is looked at.
+void kernel::stack_in_hand(task_record& t) noexcept {
+  if (t.in_hand == nullptr) return;
+  t.cleanups.push_front(*std::exchange(t.in_hand, nullptr));
+  ++t.held;
+}
+
 void kernel::push_hook(task_record& t, cleanup_hook& hook) noexcept {
+  stack_in_hand(t);
   hook.task = &t;
   t.cleanups.push_front(hook);
   ++t.held;
@@ -457,6 +466,7 @@ void kernel::end(task_record& t, task_trigger on, task_outcome result, std::uint
   ghosts_.ended(t);
   const std::uint64_t before = std::exchange(cause_, ended);
   serve(t.joiners, wake_code::joined, event_kind::task_joined, t.task().value);
+  fail_fast(r, t, result, ended);
   cause_ = before;
   look_at(r);
   if (t.drop != nullptr) {  // It may call back, and even close the region.
@@ -531,7 +541,7 @@ status kernel::complete(task_handle task, const task_outcome& result) noexcept {
   if (t == current_) return refuse(kind, t->task().value, {status::reentrant});
   if (rejects()) {
     std::uint64_t events = 8 + t->cleanup_depth + t->registrations + events_of_cancel(*t) + events_above(*t->region);
-    events += 2 * std::uint64_t{t->joiners.size()} + 2 * std::uint64_t{t->held};
+    events += 2 * std::uint64_t{t->joiners.size()} + 2 * std::uint64_t{t->held} + 2;
     if (!has_trace(events)) return refuse(kind, t->task().value, no_trace());
   }
   task_outcome own = result;

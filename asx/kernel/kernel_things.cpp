@@ -266,6 +266,7 @@ status cx::push_cleanup(cleanup_function undo, void* context, cleanup_ref* out) 
   const slab_entry<detail::cleanup_node> made = k.cleanups_.allocate(undo, context, *task_);
   if (!made) return k.refuse(kind, region, {full, limit_code::memory, 0});
   made.record->key = made.key;
+  k.stack_in_hand(*task_);
   task_->cleanups.push_front(*made.record);
   ++task_->cleanup_depth;
   k.bytes_ += nominal_bytes::cleanup;

@@ -28,6 +28,7 @@ void replay::apply(const event& e) {
     default: break;
   }
   if (group == 1) return apply_region(e);
+  if (e.kind >= sync_created && e.kind <= sync_freed) return apply_sync(e);
   if (group == 5) return apply_channel(e);
   apply_task(e);
 }
@@ -119,6 +120,28 @@ void replay::apply_channel(const event& e) {
       return;
     }
     case channel_freed: channels.erase(e.subject); return;
+    default: return;
+  }
+}
+
+void replay::apply_sync(const event& e) {
+  using enum event_kind;
+  sync_view& s = syncs[e.subject];
+  switch (e.kind) {
+    case sync_acquired: s.holders[e.object] += e.a; return;
+    case sync_released: {  // By whoever has them now: what was handed on is counted off the one who took them.
+      auto at = s.holders.find(e.object);
+      if (at == s.holders.end()) at = s.holders.begin();
+      if (at != s.holders.end() && (at->second -= std::min(at->second, e.a)) == 0) s.holders.erase(at);
+      return;
+    }
+    case sync_waiter_added: s.waiters.push_back(e.object); return;
+    case sync_waiter_removed: {
+      const auto at = std::find(s.waiters.begin(), s.waiters.end(), e.object);
+      if (at != s.waiters.end()) s.waiters.erase(at);
+      return;
+    }
+    case sync_freed: syncs.erase(e.subject); return;
     default: return;
   }
 }

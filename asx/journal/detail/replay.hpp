@@ -43,6 +43,12 @@ struct channel_view {
   std::uint64_t receiver = 0;                      // The task that last received or waited to.
 };
 
+/// A semaphore, a mutex or a notify.
+struct sync_view {
+  std::map<std::uint64_t, std::uint64_t> holders;  // Task, and the units it has taken and not given back.
+  std::vector<std::uint64_t> waiters;              // First come first.
+};
+
 struct timer_view {
   std::uint64_t task = 0;
   std::uint64_t due = 0;
@@ -61,6 +67,7 @@ class replay {
   std::map<std::uint64_t, task_view> tasks;
   std::map<std::uint64_t, region_view> regions;
   std::map<std::uint64_t, channel_view> channels;
+  std::map<std::uint64_t, sync_view> syncs;
   std::map<std::uint64_t, timer_view> timers;
   std::map<std::uint64_t, obligation_view> obligations;
 
@@ -68,6 +75,7 @@ class replay {
   void apply_region(const event& e);
   void apply_task(const event& e);
   void apply_channel(const event& e);
+  void apply_sync(const event& e);
 };
 
 [[nodiscard]] bool ends_task(event_kind kind) noexcept;

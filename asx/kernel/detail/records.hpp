@@ -115,6 +115,7 @@ struct task_record : place,
 
   // What belongs to it.
   intrusive_list<cleanup_hook, cleanup_tag> cleanups;
+  cleanup_hook* in_hand = nullptr;  // The top of the stack, when it is a permit that was just taken.
   std::uint32_t cleanup_depth = 0;  // Of the actions that users pushed,
   std::uint32_t held = 0;           // of permits and guards,
   std::uint32_t promises = 0;       // and of those among them that it must not forget.
@@ -163,6 +164,10 @@ struct region_record : list_hook<struct sibling_tag>, list_hook<owner_tag>, list
   bool had_child = false;
   bool is_close_held = false;
   bool has_reason = false;
+  bool ends_when_empty = false;
+  bool fails_fast = false;
+  task_id failed{};  // Who made it fail fast, and with what.
+  error failure{status::ok, 0};
   std::uint64_t closing_event = 0;  // What its children's cancels follow from.
   budget limits;
   intrusive_list<region_record, sibling_tag> children;  // Not closed, in creation order.

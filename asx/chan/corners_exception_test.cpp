@@ -1,0 +1,214 @@
+// asx/chan/corners_exception_test.cpp - values whose moves fail, and polls that an exception leaves.
+//
+// Every move on the way of a value fails once: a fuse is set to 0, 1, 2, ... moves until the call goes through.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "asx/chan/testing/puppets.hpp"
+
+#if defined(__cpp_exceptions)
+
+namespace asx {
+namespace {
+
+using testing::look;
+using testing::must_reserve;
+using testing::open_channel;
+using testing::puppet;
+using testing::puppet_stage;
+
+/// How many moves still succeed, whose they are, and how many values are alive.
+struct fuse {
+  static constexpr int none = 1000;
+  int left = none;
+  int only = 0;  // The value with this number; 0: all.
+  int alive = 0;
+};
+
+class bomb {
+ public:
+  bomb(int number, fuse& f) noexcept : number_(number), fuse_(&f) { ++f.alive; }
+  bomb(bomb&& from) : number_(from.number_), fuse_(from.fuse_) {
+    const bool counts = fuse_->left != fuse::none && (fuse_->only == 0 || fuse_->only == number_);
+    if (counts && fuse_->left-- == 0) throw std::runtime_error("the move fails");
+    ++fuse_->alive;
+    from.number_ = -1;
+  }
+  bomb& operator=(bomb&&) = delete;
+  ~bomb() { --fuse_->alive; }
+  [[nodiscard]] int number() const { return number_; }
+
+ private:
+  int number_;
+  fuse* fuse_;
+};
+
+/// What a failed call must leave as it was.
+struct picture {
+  std::uint32_t queued, reserved, waiters;
+  std::uint64_t sent, received, evicted;
+  int alive;
+
+  static picture of(const sender<bomb>& tx, const fuse& f) {
+    const channel_report r = look(tx);
+    return {r.queued, r.reserved, r.waiters, r.counts.sent, r.counts.received, r.counts.evicted, f.alive};
+  }
+  friend bool operator==(const picture&, const picture&) = default;
+};
+
+/// Sets the fuse to 0, 1, 2, ... until `call` goes through; how often it failed. Each failure changed nothing.
+template <class Call>
+int fail_every_move(fuse& f, const sender<bomb>& tx, Call call) {
+  for (int moves = 0; moves < 20; ++moves) {
+    SCOPED_TRACE("the move after " + std::to_string(moves) + " others fails");
+    const picture before = picture::of(tx, f);
+    f.left = moves;
+    try {
+      call();
+      f.left = fuse::none;
+      return moves;
+    } catch (const std::runtime_error&) {
+      f.left = fuse::none;
+    }
+    EXPECT_EQ(picture::of(tx, f), before);
+  }
+  ADD_FAILURE() << "no call needs twenty moves";
+  return 0;
+}
+
+TEST(channel_exceptions, r240_a_move_that_fails_into_a_send_leaves_channel_and_permit_as_they_were) {
+  fuse f;
+  puppet_stage s;
+  auto ch = open_channel<bomb>(s, 2);
+  send_permit<bomb> first = must_reserve(ch.tx);
+  send_permit<bomb> second = must_reserve(ch.tx);
+  const int sends = fail_every_move(f, ch.tx, [&] {
+    EXPECT_TRUE(first.is_held());
+    EXPECT_EQ(first.send(bomb(1, f)).code, status::ok);
+  });
+  EXPECT_GE(sends, 1) << "a value that never moves proves nothing";
+  fail_every_move(f, ch.tx, [&] {
+    EXPECT_TRUE(second.is_held());
+    EXPECT_EQ(second.try_send(bomb(2, f)).code, status::ok);
+  });
+  EXPECT_EQ(ch.rx.try_recv().value->number(), 1);
+  EXPECT_EQ(ch.rx.try_recv().value->number(), 2);
+  EXPECT_EQ(f.alive, 0);
+}
+
+TEST(channel_exceptions, r240_a_move_that_fails_into_a_send_without_permit_leaves_the_channel_as_it_was) {
+  fuse f;
+  puppet_stage s;
+  auto ch = open_channel<bomb>(s, 1);
+  EXPECT_GE(fail_every_move(f, ch.tx, [&] { EXPECT_EQ(ch.tx.try_send(bomb(1, f)).code, status::ok); }), 1);
+  EXPECT_EQ(ch.rx.try_recv().value->number(), 1);
+  EXPECT_GE(fail_every_move(f, ch.tx, [&] { EXPECT_EQ(ch.tx.send_evict_oldest(bomb(2, f)).code, status::ok); }), 1);
+  f.only = 3;
+  EXPECT_GE(fail_every_move(f, ch.tx,
+                            [&] {
+                              const auto sent = ch.tx.send_evict_oldest(bomb(3, f));
+                              EXPECT_EQ(sent.code, status::ok);
+                              ASSERT_TRUE(sent.evicted.has_value());
+                              EXPECT_EQ(sent.evicted->number(), 2) << "what was to be evicted is still whole";
+                            }),
+            1);
+  EXPECT_EQ(ch.rx.try_recv().value->number(), 3);
+  EXPECT_EQ(f.alive, 0);
+}
+
+// Whether the evicted value stays or goes when its own move fails is nobody's rule; the channel stays whole.
+TEST(channel_exceptions, r240_an_evicted_value_whose_move_fails_leaves_a_whole_channel) {
+  for (int moves = 0; moves < 4; ++moves) {
+    SCOPED_TRACE(moves);
+    fuse f;
+    puppet_stage s;
+    auto ch = open_channel<bomb>(s, 2);
+    EXPECT_EQ(ch.tx.try_send(bomb(1, f)).code, status::ok);
+    EXPECT_EQ(ch.tx.try_send(bomb(2, f)).code, status::ok);
+    f.only = 1;
+    f.left = moves;
+    try {
+      EXPECT_EQ(ch.tx.send_evict_oldest(bomb(3, f)).code, status::ok);
+    } catch (const std::runtime_error&) {
+    }
+    f.left = fuse::none;
+    std::vector<int> left;
+    EXPECT_EQ(look(ch.tx).queued, 2U);
+    for (int i = 0; i < 2; ++i) left.push_back(ch.rx.try_recv().value->number());
+    EXPECT_TRUE((left == std::vector<int>{1, 2}) || (left == std::vector<int>{2, 3})) << left[0] << ", " << left[1];
+    EXPECT_EQ(f.alive, 0);
+  }
+}
+
+TEST(channel_exceptions, r240_a_move_that_fails_out_of_a_receive_leaves_the_message_queued) {
+  fuse f;
+  puppet_stage s;
+  auto ch = open_channel<bomb>(s, 2);
+  puppet& a = s.task();
+  EXPECT_EQ(ch.tx.try_send(bomb(1, f)).code, status::ok);
+  EXPECT_EQ(ch.tx.try_send(bomb(2, f)).code, status::ok);
+  EXPECT_GE(fail_every_move(f, ch.tx,
+                            [&] {
+                              const auto got = ch.rx.try_recv();
+                              ASSERT_TRUE(got.value.has_value());
+                              EXPECT_EQ(got.value->number(), 1);
+                            }),
+            1);
+  s.act(a, [&](cx& c) {
+    EXPECT_GE(fail_every_move(f, ch.tx,
+                              [&] {
+                                const auto got = ch.rx.poll_recv(c);
+                                ASSERT_TRUE(got.value.has_value());
+                                EXPECT_EQ(got.value->number(), 2);
+                              }),
+              1);
+  });
+  EXPECT_EQ(f.alive, 0);
+}
+
+TEST(channel_exceptions, r240_a_tracked_send_that_fails_keeps_its_obligation) {
+  fuse f;
+  puppet_stage s;
+  auto ch = open_channel<bomb>(s, 1);
+  tracked_sender<bomb> tracked(ch.tx);
+  tracked_permit<bomb> permit;
+  EXPECT_EQ(tracked.try_reserve(s.rt.root(), permit), status::ok);
+  const obligation_handle o = permit.obligation();
+  EXPECT_GE(fail_every_move(f, ch.tx,
+                            [&] {
+                              EXPECT_EQ(s.state_of(o), obligation_state::reserved);
+                              EXPECT_EQ(permit.send(bomb(1, f)).code, status::ok);
+                            }),
+            1);
+  EXPECT_EQ(s.state_of(o), obligation_state::committed);
+}
+
+TEST(channel_exceptions, r236_a_tracked_permit_that_an_exception_unwinds_is_aborted) {
+  puppet_stage s;
+  auto ch = open_channel<int>(s, 1);
+  tracked_sender<int> tracked(ch.tx);
+  puppet& a = s.task();
+  obligation_handle o;
+  s.act(a, [&](cx&) {
+    tracked_permit<int> permit;
+    EXPECT_EQ(tracked.try_reserve(permit), status::ok);
+    o = permit.obligation();
+    throw std::runtime_error("no such order");
+  });
+  ASSERT_TRUE(s.result(a).is_panicked());
+  EXPECT_EQ(s.result(a).panic().text, "no such order");
+  EXPECT_EQ(s.state_of(o), obligation_state::aborted);
+  EXPECT_EQ(look(ch.tx).reserved, 0U);
+  EXPECT_TRUE(s.fatals.empty());
+}
+
+}  // namespace
+}  // namespace asx
+
+#endif

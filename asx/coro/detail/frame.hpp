@@ -1,0 +1,141 @@
+// asx/coro/detail/frame.hpp - what every coroutine of a task shares: the loop that resumes it, and the memory of
+// frames.
+//
+//     poll --> root.run --> resume the coroutine that can go on --> it suspends: an operation waits, a child starts, it
+//     ends
+//                ^------------------------------------------------------------------------------------------------|
+//
+// A coroutine never resumes another: it says which one comes next and returns here, so that the stack stays flat.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <utility>
+
+#include "asx/base/config.hpp"
+#include "asx/kernel/cx.hpp"
+#include "asx/model/outcome.hpp"
+
+namespace asx::detail {
+
+class coro_root;
+struct promise_base;
+template <class T>
+class spawned;
+
+/// Null when the contract or the memory refuses.
+[[nodiscard]] ASX_API void* allocate_frame(std::size_t bytes, cx& c) noexcept;
+ASX_API void release_frame(void* frame, std::size_t bytes) noexcept;
+
+/// An operation that said would_block; polled again whenever its task is.
+class waiting_op {
+ public:
+  using again_function = bool (*)(waiting_op& self);
+  explicit waiting_op(again_function again) noexcept : again_(again) {}
+
+ protected:
+  ~waiting_op() = default;
+
+ private:
+  friend class coro_root;
+  again_function again_;
+};
+
+/// Who awaits a coroutine, and is told when it has ended.
+class awaiting_parent {
+ public:
+  using done_function = void (*)(awaiting_parent& self) noexcept;
+  explicit awaiting_parent(done_function done) noexcept : done_(done) {}
+
+ protected:
+  ~awaiting_parent() = default;
+
+ private:
+  friend class coro_root;
+  done_function done_;
+};
+
+/// The coroutines of one task of the kernel.
+class ASX_API coro_root {
+ public:
+  explicit coro_root(cx c) noexcept;
+  coro_root(const coro_root&) = delete;
+  coro_root& operator=(const coro_root&) = delete;
+
+  void resume_next(std::coroutine_handle<> h) noexcept { next_ = h; }
+  void wait(waiting_op& op) noexcept { waiting_ = &op; }
+  void finish(promise_base& p) noexcept { finished_ = &p; }
+  /// True when an operation must let others run first: it is polled when the task is polled again.
+  [[nodiscard]] bool must_yield() noexcept { return ready_ops_ >= coop_limit_ && yield_now(); }
+  void count_ready() noexcept { ++ready_ops_; }
+
+  /// True when the first coroutine has ended.
+  [[nodiscard]] bool run();
+
+  cx context;
+
+ private:
+  [[nodiscard]] bool yield_now() noexcept;
+
+  std::coroutine_handle<> next_;
+  waiting_op* waiting_ = nullptr;
+  promise_base* finished_ = nullptr;
+  std::uint32_t ready_ops_ = 0;  // In this poll.
+  std::uint32_t coop_limit_;
+};
+
+/// How a coroutine ended that did not return: with an error, cancelled, or because somebody it waited for panicked.
+struct ending {
+  status code = status::ok;
+  std::uint64_t detail = 0;
+  bool is_panic = false;
+};
+
+struct ASX_API promise_base {
+  /// Ends the coroutine where it stands; its frame goes with whoever awaits it.
+  void end(const ending& how) noexcept {
+    is_ended = true;
+    ended_with = how;
+    root->finish(*this);
+  }
+  [[nodiscard]] bool is_ok() const noexcept {
+#if defined(__cpp_exceptions)
+    if (thrown != nullptr) return false;
+#endif
+    return !is_ended;
+  }
+  void unhandled_exception() noexcept {
+#if defined(__cpp_exceptions)
+    thrown = std::current_exception();
+#else
+    std::terminate();
+#endif
+  }
+  void rethrow() const {
+#if defined(__cpp_exceptions)
+    if (thrown != nullptr) std::rethrow_exception(thrown);
+#endif
+  }
+  /// What `attempt` gives for a coroutine that did not end ok.
+  template <class T>
+  [[nodiscard]] outcome<T> bad_outcome() const {
+    if (!is_ended || ended_with.is_panic) return outcome<T>::panicked({"a coroutine that was awaited", "", 0});
+    if (ended_with.code == status::cancelled) {
+      const cancel_reason* const why = root->context.reason();
+      return outcome<T>::cancelled(why == nullptr ? cancel_reason{} : *why);
+    }
+    return outcome<T>::err({ended_with.code, ended_with.detail});
+  }
+
+  coro_root* root = nullptr;
+  awaiting_parent* parent = nullptr;
+  ending ended_with{};
+  bool is_ended = false;
+#if defined(__cpp_exceptions)
+  std::exception_ptr thrown;
+#endif
+};
+
+}  // namespace asx::detail

@@ -1,0 +1,148 @@
+// asx/coro/region.hpp - region blocks: children that cannot outlive the line that started them.
+//
+//     const int total = co_await asx::region(c, [&](asx::cx r) -> asx::task<int> {
+//       asx::spawn(r, worker, 1);                    // children of the block
+//       asx::spawn(r, worker, 2);
+//       co_return 5;                                 // the block's value, once all of them have ended
+//     });
+//
+// 1  The body runs as the first child of a new region; `r` is its cx, and what it spawns through r are its siblings.
+// 2  The await is over when the region is closed: everything in it has ended, its finalizers have run. There is no way
+// to leave
+//    with a child alive: when the awaiting task is cancelled, the region is closed with it, and the await goes on until
+//    it is.
+// 3  A child that fails (err or panicked) closes the region with kind fail_fast, and the block answers with that
+// failure; under
+//    `supervise` the others go on, and the block answers with the worst outcome at the end.
+// 4  So the body may refer to locals of the coroutine that awaits it: they are there until the region is closed
+// . 5  with_timeout closes the region with kind timeout when the time is over, and gives an empty optional then
+//
+//
+// Cancel points: the await, in the manner of law 2.
+// Threads: the runtime's.
+// Lifetime: the region, and everything in it, ends within the await.
+#pragma once
+
+#include <optional>
+#include <source_location>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "asx/coro/spawn.hpp"
+#include "asx/coro/time.hpp"
+
+namespace asx {
+
+enum class region_policy : std::uint8_t { fail_fast, supervise };
+
+struct region_options {
+  std::string_view name{};
+  budget limits{};
+  std::uint32_t max_tasks = UINT32_MAX;
+  region_policy policy = region_policy::fail_fast;
+};
+
+namespace detail {
+
+/// A region of the task that awaits it, from its making to its end.
+class ASX_API region_block {
+ public:
+  region_block() noexcept = default;
+  region_block(const region_block&) = delete;
+  region_block& operator=(const region_block&) = delete;
+  ~region_block() { release(); }
+
+  [[nodiscard]] status open(cx& c, const region_options& how, const std::source_location& site) noexcept;
+  [[nodiscard]] region_handle handle() const noexcept { return region_; }
+  [[nodiscard]] kernel& home() const noexcept { return *kernel_; }
+  /// Closes it now, because its body could not be spawned.
+  void give_up() noexcept;
+
+  /// Ready when it is closed; cancelling the task that waits closes it, and the wait goes on.
+  class closed_op {
+   public:
+    closed_op(region_block& of, instant until) noexcept : of_(&of), sleep_(until), has_limit_(!until.is_none()) {}
+    status poll(cx& c) noexcept;
+    void take() const noexcept {}
+
+   private:
+    region_block* of_;
+    waiter wait_;
+    sleep_op sleep_;
+    bool has_limit_;
+  };
+  [[nodiscard]] closed_op closed(instant until = instant::none()) noexcept { return {*this, until}; }
+
+  [[nodiscard]] bool has_timed_out() const noexcept { return has_timed_out_; }
+  /// How it went, once it is closed.
+  [[nodiscard]] const ending& end() const noexcept { return end_; }
+
+ private:
+  void judge(cx& c) noexcept;
+  void release() noexcept;
+
+  kernel* kernel_ = nullptr;
+  region_handle region_{};
+  bool has_timed_out_ = false;
+  ending end_{};
+};
+
+// Gives an empty optional when the time is over; `until` none: it never is.
+template <class T, class F, class... Args>
+task<std::optional<typename spawned<T>::stored>> run_block(cx c, region_options how, instant until,
+                                                           std::source_location site, F f, Args... args) {
+  region_block block;
+  if (const status s = block.open(c, how, site); s != status::ok) co_await fail(s);
+  auto body = spawn_in(block.home(), block.handle(), {.name = how.name}, std::move(f), std::move(args)...);
+  if (body.code != status::ok) block.give_up();
+  co_await block.closed(until);
+  if (body.code != status::ok) co_await fail(body.code);
+  if (block.has_timed_out()) co_return std::nullopt;
+  if (block.end().code != status::ok || block.end().is_panic) co_await end_as(block.end());
+  outcome<typename spawned<T>::stored> out;
+  static_cast<void>(body.handle.take(out));
+  co_return std::move(out).value();
+}
+
+template <class T>
+task<T> without_limit(cx, task<std::optional<T>> block) {
+  co_return std::move(*co_await std::move(block));
+}
+inline task<void> without_value(cx, task<std::optional<unit>> block) {
+  co_await std::move(block);
+}
+
+}  // namespace detail
+
+/// Runs `f(cx, args...)` in a region of its own and gives its value; see the laws above.
+template <class F, class... Args>
+  requires coroutine_function<F, Args...>
+auto region(cx c, const region_options& how, F&& f, Args&&... args)
+    -> task<typename detail::task_of<F, Args...>::value_type> {
+  using value = typename detail::task_of<F, Args...>::value_type;
+  auto block = detail::run_block<value, std::decay_t<F>, std::decay_t<Args>...>(
+      c, how, instant::none(), std::source_location::current(), std::forward<F>(f), std::forward<Args>(args)...);
+  if constexpr (std::is_void_v<value>) {
+    return detail::without_value(c, std::move(block));
+  } else {
+    return detail::without_limit<value>(c, std::move(block));
+  }
+}
+template <class F, class... Args>
+  requires coroutine_function<F, Args...>
+auto region(cx c, F&& f, Args&&... args) {
+  return region(c, region_options{}, std::forward<F>(f), std::forward<Args>(args)...);
+}
+
+/// The same with a limit of time: empty when it was over. A task<void> gives a unit.
+template <class F, class... Args>
+  requires coroutine_function<F, Args...>
+auto with_timeout(cx c, duration limit, F&& f, Args&&... args) {
+  using value = typename detail::task_of<F, Args...>::value_type;
+  return detail::run_block<value, std::decay_t<F>, std::decay_t<Args>...>(
+      c, region_options{}, c.now() + limit, std::source_location::current(), std::forward<F>(f),
+      std::forward<Args>(args)...);
+}
+
+}  // namespace asx

@@ -1,0 +1,20 @@
+#include "asx/coro/run.hpp"
+
+namespace asx::detail {
+
+std::string words_of(outcome_kind kind, const error* failed, const cancellation* stopped, const panic_note* panicked) {
+  std::string out;
+  if (kind == outcome_kind::ok) return out;
+  out = name(kind);
+  if (failed != nullptr) {
+    out.append(": ").append(info(failed->code).name).append(" (").append(info(failed->code).sentence).append(")");
+  } else if (stopped != nullptr) {
+    out.append(": ").append(name(stopped->reason.kind));
+    if (!stopped->reason.message.empty()) out.append(", ").append(stopped->reason.message);
+  } else if (panicked != nullptr) {
+    out.append(": ").append(panicked->text);
+  }
+  return out;
+}
+
+}  // namespace asx::detail

@@ -1,0 +1,76 @@
+// asx/coro/run.hpp - a whole program: a runtime, a first coroutine, and its outcome.
+//
+//     asx::task<int> program(asx::cx c) { ... }
+//     int main() { return asx::run(program).is_ok() ? 0 : 1; }
+//
+// 1  run makes a runtime on a clock that moves by itself, runs the coroutine and everything it started, shuts down, and gives
+//    the outcome. No exception leaves it.
+// 2  run_in does the same in a runtime of yours, which may have virtual time; it does not shut down.
+// 3  What an outcome refers to - the message of a reason, the text of a panic - is kept in the answer.
+//
+// Cancel points: none: whoever calls run is no task.
+// Threads: one. Lifetime: the runtime lives within run.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "asx/coro/spawn.hpp"
+#include "asx/runtime/runtime.hpp"
+
+namespace asx {
+
+/// The outcome of a program, and what it says in words.
+template <class T>
+struct [[nodiscard]] run_outcome {
+  outcome<typename detail::spawned<T>::stored> result;
+  std::string text;  // Empty when ok; else the status, the reason with its message, or the panic's text.
+
+  [[nodiscard]] bool is_ok() const noexcept { return result.is_ok(); }
+};
+
+namespace detail {
+/// In words; the views in `how` are looked at now.
+[[nodiscard]] ASX_API std::string words_of(outcome_kind kind, const error* failed, const cancellation* stopped,
+                                           const panic_note* panicked);
+}  // namespace detail
+
+template <class F, class... Args>
+  requires coroutine_function<F, Args...>
+auto run_in(runtime& rt, F&& f, Args&&... args) {
+  using value = typename detail::task_of<F, Args...>::value_type;
+  using stored = typename detail::spawned<value>::stored;
+  run_outcome<value> out;
+  auto first = spawn_in(rt.kernel(), rt.root(), {.name = "main"}, std::forward<F>(f), std::forward<Args>(args)...);
+  if (first.code != status::ok) {
+    out.result = outcome<stored>::err({first.code, 0});
+  } else {
+    const run_result ran = rt.run_until_quiescent();
+    const status s = first.handle.take(out.result);
+    if (s != status::ok) out.result = outcome<stored>::err({ran.ended == status::ok ? s : ran.ended, 0});
+  }
+  const auto& r = out.result;
+  out.text = detail::words_of(r.kind(), r.is_err() ? &r.error() : nullptr,
+                              r.is_cancelled() ? &r.cancelled_by() : nullptr, r.is_panicked() ? &r.panic() : nullptr);
+  if (r.is_panicked()) out.result = outcome<stored>::panicked({"see text", r.panic().file, r.panic().line});
+  if (r.is_cancelled()) {
+    cancellation how = r.cancelled_by();
+    how.reason.message = {};
+    out.result = outcome<stored>::cancelled(how);
+  }
+  return out;
+}
+
+template <class F, class... Args>
+  requires coroutine_function<F, Args...>
+auto run(F&& f, Args&&... args) {
+  steady_clock clock;
+  runtime_config config;
+  config.clock = clock.port();
+  runtime rt(config);
+  auto out = run_in(rt, std::forward<F>(f), std::forward<Args>(args)...);
+  rt.shutdown();
+  return out;
+}
+
+}  // namespace asx

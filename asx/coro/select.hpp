@@ -1,0 +1,79 @@
+// asx/coro/select.hpp - waiting for the first of several operations, without a task for each.
+//
+//     auto got = co_await asx::select(asx::recv(rx), asx::sleep(asx::duration::seconds(1)), asx::wait(stop));
+//     if (auto* message = std::get_if<0>(&got)) ...                     // a variant: which one, and what it gave
+//
+// 1  Operations are polled in the order given; the first that is ready wins, so equals are decided by their order.
+// 2  The winner takes effect when the select is over, and no other does: what is not ready has taken nothing, and what comes
+//    after the winner is not even asked. Losers leave their queues, give permits back, stop their timers.
+// 3  A winner that is cancelled or failed ends the coroutine, as it would alone.
+//
+// Cancel points: as its operations.
+// Threads: the runtime's. Lifetime: as its operations.
+#pragma once
+
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "asx/coro/task.hpp"
+
+namespace asx {
+
+namespace detail {
+
+template <class Op>
+using select_value = std::conditional_t<std::is_void_v<value_of<Op>>, unit, value_of<Op>>;
+
+template <class... Ops>
+class select_op {
+ public:
+  using value = std::variant<select_value<Ops>...>;
+
+  explicit select_op(Ops&&... ops) : ops_(std::move(ops)...) {}
+
+  status poll(cx& c) { return poll_from<0>(c); }
+  value take() { return take_from<0>(); }
+
+ private:
+  template <std::size_t I>
+  status poll_from(cx& c) {
+    if constexpr (I == sizeof...(Ops)) {
+      return status::would_block;
+    } else {
+      const status s = std::get<I>(ops_).poll(c);
+      if (s == status::would_block) return poll_from<I + 1>(c);
+      winner_ = I;
+      return s;
+    }
+  }
+  template <std::size_t I>
+  value take_from() {
+    if constexpr (I + 1 < sizeof...(Ops)) {
+      if (winner_ != I) return take_from<I + 1>();
+    }
+    auto& op = std::get<I>(ops_);
+    if constexpr (std::is_void_v<decltype(op.take())>) {
+      op.take();
+      return value(std::in_place_index<I>);
+    } else {
+      return value(std::in_place_index<I>, op.take());
+    }
+  }
+
+  std::tuple<Ops...> ops_;
+  std::size_t winner_ = 0;
+};
+
+}  // namespace detail
+
+/// As an operation: the first that is ready, as a variant.
+template <operation... Ops>
+  requires(sizeof...(Ops) > 0)
+[[nodiscard("co_await select(...)")]] auto select(Ops... ops) {
+  return detail::select_op<Ops...>(std::move(ops)...);
+}
+
+}  // namespace asx

@@ -1,0 +1,342 @@
+// asx/coro/spawn.hpp - coroutines as tasks of a region, and their results.
+//
+//     auto [code, h] = asx::spawn(c, worker, std::move(rx), 3);      // into the region of c; it runs beside this one
+//     ...
+//     const auto& how = co_await asx::join(h);                       // outcome<T>: ok, err, cancelled or panicked
+//
+// 1  The function and its arguments are moved into the task and live until it has ended: captures of a lambda do not
+// dangle,
+//    and a reference parameter refers to the task's own copy.
+// 2  A refusal (region not open, limits, memory) has started nothing; function and arguments are destroyed.
+// 3  Dropping a handle forgets the result, not the task: the region still owns it, and ends only after it.
+// 4  Frame and arguments are destroyed when the task ends; the result stays for the handle.
+//
+// Cancel points: join. spawn is none.
+// Threads: the runtime's.
+// Lifetime: a handle keeps the task's record; it is gone before the runtime is.
+#pragma once
+
+#include <functional>
+#include <new>
+#include <optional>
+#include <source_location>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "asx/coro/task.hpp"
+#include "asx/kernel/extension.hpp"
+
+namespace asx {
+
+namespace detail {
+
+struct slot_guard {
+  slot_guard(kernel& of, task_slot& slot) noexcept : home(of), reserved(slot) {}
+  slot_guard(const slot_guard&) = delete;
+  slot_guard& operator=(const slot_guard&) = delete;
+  ~slot_guard() { home.abandon(reserved); }  // Nothing, once it was committed.
+  kernel& home;
+  task_slot& reserved;
+};
+struct block_guard {
+  kernel& home;
+  void* block;
+  std::size_t bytes;
+  std::size_t alignment;
+  ~block_guard() {
+    if (block != nullptr) extension::give_block(home, nominal_bytes::frame, block, bytes, alignment);
+  }
+};
+template <class Body>
+struct owner_guard {
+  Body* body;
+  ~owner_guard() {
+    if (body != nullptr) body->release();
+  }
+};
+
+}  // namespace detail
+
+/// How a task is spawned, besides what it runs.
+struct spawn_options {
+  std::string_view name{};
+  std::uint8_t priority = 128;
+  budget limits{};
+};
+
+namespace detail {
+
+/// The task that is polled panics with the type and text of the exception that is being handled.
+ASX_API void panic_with_exception(cx& c) noexcept;
+
+/// What a handle sees of a spawned task: its result, and the coroutines while it runs.
+template <class T>
+class spawned : public coro_root {
+ public:
+  using stored = std::conditional_t<std::is_void_v<T>, unit, T>;
+
+  void hold() noexcept { ++owners_; }
+  void release() noexcept {
+    if (--owners_ == 0) free_(*this);
+  }
+  std::optional<stored> value;
+
+ protected:
+  using self_function = void (*)(spawned& self) noexcept;
+  spawned(cx c, self_function end_body, self_function free) noexcept : coro_root(c), end_body_(end_body), free_(free) {}
+  ~spawned() = default;
+
+  /// False when there is no memory for the frame.
+  bool start(task<T>&& first) noexcept {
+    first_.emplace(std::move(first));
+    if (!first_->handle_) return false;
+    promise<T>& p = first_->handle_.promise();
+    p.root = this;
+    resume_next(first_->handle_);
+    return true;
+  }
+  void forget_frame() noexcept { first_.reset(); }
+
+  static poll_result poll(void* context, cx& c) {
+    auto& self = *static_cast<spawned*>(context);
+    if (!self.run()) return poll_result::pending;
+    promise<T>& p = self.first_->handle_.promise();
+    const ending ended = p.is_ended ? p.ended_with : ending{};
+    if (!p.is_ended) self.keep(p, c);
+    if (ended.is_panic) c.panic("somebody it waited for panicked");
+    self.end_body_(self);  // Destructors run now, while this still is the polled task.
+    if (ended.code == status::ok || ended.code == status::cancelled) return poll_result::ready;
+    c.set_error(ended.code, ended.detail);
+    return poll_result::error;
+  }
+  static void drop(void* context) noexcept {
+    auto& self = *static_cast<spawned*>(context);
+    self.end_body_(self);  // One that was ended by force, or from outside, still has its frame.
+    self.release();
+  }
+
+ private:
+  void keep(promise<T>& p, cx& c) {
+#if defined(__cpp_exceptions)
+    try {
+      take_value(p);
+    } catch (...) {
+      panic_with_exception(c);
+    }
+#else
+    static_cast<void>(c);
+    take_value(p);
+#endif
+  }
+  void take_value(promise<T>& p) {
+    if constexpr (std::is_void_v<T>) {
+      p.take();
+      value.emplace();
+    } else {
+      value.emplace(p.take());
+    }
+  }
+
+  std::optional<task<T>> first_;
+  self_function end_body_;
+  self_function free_;
+  std::uint32_t owners_ = 1;  // The task; a handle is one more.
+};
+
+/// With the function and its arguments.
+template <class T, class F, class... Args>
+class spawned_body final : public spawned<T> {
+ public:
+  template <class G, class... More>
+  spawned_body(cx c, G&& f, More&&... args)
+      : spawned<T>(c, &spawned_body::end_body, &spawned_body::free),
+        home_(c.kernel()),
+        body_(std::in_place, std::forward<G>(f), std::forward<More>(args)...) {}
+
+  bool start() {
+    return spawned<T>::start(std::apply(
+        [this](F& f, Args&... args) { return std::invoke(f, cx(this->context), std::move(args)...); }, *body_));
+  }
+  [[nodiscard]] task_spec spec(const spawn_options& how, bool is_held) noexcept {
+    return {.poll = &spawned<T>::poll,
+            .context = static_cast<spawned<T>*>(this),
+            .drop = &spawned<T>::drop,
+            .limits = how.limits,
+            .priority = how.priority,
+            .name = how.name,
+            .is_held = is_held};
+  }
+
+ private:
+  static void end_body(spawned<T>& base) noexcept {
+    auto& self = static_cast<spawned_body&>(base);
+    self.forget_frame();
+    self.body_.reset();
+  }
+  static void free(spawned<T>& base) noexcept {
+    auto& self = static_cast<spawned_body&>(base);
+    kernel& k = self.home_;
+    self.~spawned_body();
+    extension::give_block(k, nominal_bytes::frame, &self, sizeof(spawned_body), alignof(spawned_body));
+  }
+
+  kernel& home_;
+  std::optional<std::tuple<F, Args...>> body_;
+};
+
+template <class F, class... Args>
+using task_of = std::invoke_result_t<std::decay_t<F>&, cx, std::decay_t<Args>...>;
+
+template <class>
+inline constexpr bool is_task = false;
+template <class T>
+inline constexpr bool is_task<task<T>> = true;
+
+}  // namespace detail
+
+/// What can be spawned: called with a cx and the arguments, moved, it gives a task<T>.
+template <class F, class... Args>
+concept coroutine_function =
+    std::is_invocable_v<std::decay_t<F>&, cx, std::decay_t<Args>...> && detail::is_task<detail::task_of<F, Args...>>;
+
+/// Who a spawned task is, and its result once it has ended. Move-only; dropping it forgets the result.
+template <class T>
+class join_handle {
+ public:
+  join_handle() noexcept = default;
+  join_handle(join_handle&& other) noexcept
+      : kernel_(std::exchange(other.kernel_, nullptr)), task_(other.task_), body_(other.body_) {}
+  join_handle& operator=(join_handle&& other) noexcept {
+    if (this != &other) {
+      drop();
+      kernel_ = std::exchange(other.kernel_, nullptr);
+      task_ = other.task_;
+      body_ = other.body_;
+    }
+    return *this;
+  }
+  ~join_handle() { drop(); }
+
+  [[nodiscard]] bool is_null() const noexcept { return kernel_ == nullptr; }
+  [[nodiscard]] task_handle task() const noexcept { return task_; }
+  [[nodiscard]] bool is_done() const noexcept {
+    task_outcome out;
+    return kernel_ != nullptr && kernel_->result(task_, out) == status::ok;
+  }
+  /// stale_handle when it has ended.
+  status cancel(const cancel_request& why = {}) noexcept {
+    return kernel_ == nullptr ? status::stale_handle : kernel_->request_cancel(task_, why);
+  }
+  /// How it ended: tasks_still_active while it has not. The value is moved out once; then it is a bare ok. Texts live
+  /// as long as this handle.
+  [[nodiscard]] status take(outcome<typename detail::spawned<T>::stored>& out) {
+    using answer = outcome<typename detail::spawned<T>::stored>;
+    if (kernel_ == nullptr) return status::stale_handle;
+    task_outcome how;
+    if (const status s = kernel_->result(task_, how); s != status::ok) return s;
+    switch (how.kind()) {
+      case outcome_kind::ok:
+        out = body_->value ? answer::ok(*std::exchange(body_->value, std::nullopt)) : answer::ok();
+        break;
+      case outcome_kind::err: out = answer::err(how.error()); break;
+      case outcome_kind::cancelled: out = answer::cancelled(how.cancelled_by()); break;
+      case outcome_kind::panicked: out = answer::panicked(how.panic()); break;
+    }
+    return status::ok;
+  }
+  void drop() noexcept {
+    if (kernel_ == nullptr) return;
+    kernel& k = *std::exchange(kernel_, nullptr);
+    body_->release();
+    static_cast<void>(k.release_task(task_));
+  }
+
+  // For spawn and join.
+  join_handle(kernel& k, task_handle t, detail::spawned<T>& body) noexcept : kernel_(&k), task_(t), body_(&body) {}
+  [[nodiscard]] kernel* home() const noexcept { return kernel_; }
+
+ private:
+  kernel* kernel_ = nullptr;
+  task_handle task_{};
+  detail::spawned<T>* body_ = nullptr;
+};
+
+template <class T>
+struct [[nodiscard("a refused spawn must be seen")]] spawn_result {
+  status code = status::ok;
+  join_handle<T> handle{};
+};
+
+/// Runs `f(cx, args...)` as a task of `region`.
+template <class F, class... Args>
+  requires coroutine_function<F, Args...>
+auto spawn_in(kernel& k, region_handle region, const spawn_options& how, F&& f, Args&&... args) {
+  using body =
+      detail::spawned_body<typename detail::task_of<F, Args...>::value_type, std::decay_t<F>, std::decay_t<Args>...>;
+  using result = spawn_result<typename detail::task_of<F, Args...>::value_type>;
+  task_slot slot;
+  if (const status s = k.reserve_task(region, slot); s != status::ok) return result{s, {}};
+  detail::slot_guard unspawned(k, slot);
+  void* const block = extension::take_block(k, nominal_bytes::frame, sizeof(body), alignof(body));
+  if (block == nullptr) return result{status::resource_exhausted, {}};
+  detail::block_guard unmade{k, block, sizeof(body), alignof(body)};
+  auto* const made = new (block) body(extension::cx_of(slot), std::forward<F>(f), std::forward<Args>(args)...);
+  unmade.block = nullptr;
+  detail::owner_guard<body> unowned{made};
+  if (!made->start()) return result{status::resource_exhausted, {}};
+  unowned.body = nullptr;
+  made->hold();
+  const task_handle t = k.commit(slot, made->spec(how, true));
+  return result{status::ok, {k, t, *made}};
+}
+
+/// Into the region of the task.
+template <class F, class... Args>
+  requires coroutine_function<F, Args...>
+auto spawn(cx c, F&& f, Args&&... args) {
+  return spawn_in(c.kernel(), c.region(), {}, std::forward<F>(f), std::forward<Args>(args)...);
+}
+template <class F, class... Args>
+  requires coroutine_function<F, Args...>
+auto spawn(cx c, const spawn_options& how, F&& f, Args&&... args) {
+  return spawn_in(c.kernel(), c.region(), how, std::forward<F>(f), std::forward<Args>(args)...);
+}
+
+namespace detail {
+
+template <class T>
+class join_op {
+ public:
+  explicit join_op(join_handle<T>& h) noexcept : handle_(&h) {}
+  join_op(join_op&&) noexcept = default;
+
+  status poll(cx& c) noexcept {
+    if (handle_->is_null()) return status::stale_handle;
+    if (const status s = c.checkpoint(); s != status::ok) {
+      wait_.leave();
+      return s;
+    }
+    return handle_->home()->await_completed(handle_->task(), c, wait_);
+  }
+  outcome<typename spawned<T>::stored> take() {
+    outcome<typename spawned<T>::stored> out;
+    static_cast<void>(handle_->take(out));
+    return out;
+  }
+
+ private:
+  join_handle<T>* handle_;
+  waiter wait_;
+};
+
+}  // namespace detail
+
+/// A cancel point: waits until it has ended, and gives its outcome.
+template <class T>
+[[nodiscard("co_await join(...)")]] auto join(join_handle<T>& h) noexcept {
+  return detail::join_op<T>(h);
+}
+
+}  // namespace asx

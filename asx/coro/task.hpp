@@ -1,0 +1,346 @@
+// asx/coro/task.hpp - coroutines: what users write.
+//
+//     asx::task<int> fetch(asx::cx c, asx::sender<order> tx) {
+//       co_await asx::sleep(10ms);                        // a cancel point: cancelled, it ends here, destructors run
+//       const auto got = co_await asx::attempt(asx::reserve(tx));     // the whole answer as a value; never ends here
+//       ...
+//       co_return co_await parse(c, text);                // a child coroutine, in the same task
+//     }
+//
+// 1  A task<T> is lazy: it runs when it is awaited or spawned. It is move-only and dies with its frame.
+// 2  The first parameter of a coroutine is `asx::cx`, by value: frames come from the runtime's pool through it.
+// 3  `co_await op` gives the value, or ends the coroutine with what came instead: cancelled, or err with its status.
+// The
+//    coroutines that await it end likewise, innermost first, each one's destructors in order; nothing is thrown.
+//    `co_await attempt(op)` gives everything as a value and ends nothing.
+// 4  An operation that is ready does not suspend; after coop_limit ready operations in one poll the next one yields
+// . 5  An exception goes to whoever awaits. One that leaves a spawned task panics it, with type and text; it
+// leaves no run. 6  Awaiting does not grow the stack, with any compiler and any flags: a coroutine that suspends
+// returns to the loop of its
+//    task, which resumes the next one. Symmetric transfer would save a return, and is no tail call in a -O0 build of
+//    GCC 12.
+// 7  A frame that memory was refused for is an empty task: awaiting it ends with err resource_exhausted.
+//
+// Cancel points: every operation says so itself; awaiting a child is none.
+// Threads: the runtime's.
+// Lifetime: a frame lives until its task<T> does, or until the spawned task has ended. Arguments are copied into the
+// frame:
+//           a reference parameter must outlive the task, so spawn takes none.
+#pragma once
+
+#include <concepts>
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "asx/coro/detail/frame.hpp"
+#include "asx/kernel/cx.hpp"
+#include "asx/model/outcome.hpp"
+
+namespace asx {
+
+template <class T = void>
+class task;
+
+/// What an awaited operation is: poll says would_block, ok or why not; take gives the value after ok.
+template <class Op>
+concept operation = requires(Op& op, cx& c) {
+  { op.poll(c) } -> std::same_as<status>;
+  op.take();
+};
+
+/// The answer of an operation that was attempted: a code, and the value when that is ok.
+template <class T>
+struct [[nodiscard]] attempted {
+  status code = status::ok;
+  std::optional<T> value{};
+  [[nodiscard]] bool is_ok() const noexcept { return code == status::ok; }
+};
+template <>
+struct [[nodiscard]] attempted<void> {
+  status code = status::ok;
+  [[nodiscard]] bool is_ok() const noexcept { return code == status::ok; }
+};
+
+/// `co_await attempt(op)`: the whole answer, and the coroutine goes on.
+template <class What>
+class [[nodiscard("co_await what was attempted")]] attempt {
+ public:
+  explicit attempt(What&& what) : what_(std::move(what)) {}
+  What what_;
+};
+template <class What>
+attempt(What) -> attempt<What>;
+
+/// `co_await fail(code)` ends the coroutine with err.
+struct [[nodiscard("co_await fail(...)")]] fail {
+  explicit fail(status why, std::uint64_t more = 0) noexcept : code(why), detail(more) {}
+  status code;
+  std::uint64_t detail;
+};
+
+namespace detail {
+
+template <class Op>
+using value_of = decltype(std::declval<Op&>().take());
+
+// Awaits one operation. `Whole`: gives an `attempted`, and never ends the coroutine.
+template <class Op, bool Whole>
+class op_awaiter final : public waiting_op {
+ public:
+  op_awaiter(Op&& op, promise_base& promise) : waiting_op(&op_awaiter::again), op_(std::move(op)), promise_(promise) {}
+  op_awaiter(const op_awaiter&) = delete;
+  op_awaiter& operator=(const op_awaiter&) = delete;
+
+  bool await_ready() {
+    if (promise_.root->must_yield()) return false;
+    code_ = op_.poll(promise_.root->context);
+    is_answered_ = code_ != status::would_block;
+    if (is_answered_) promise_.root->count_ready();
+    return is_answered_ && (Whole || code_ == status::ok);
+  }
+  void await_suspend(std::coroutine_handle<> h) noexcept {
+    self_ = h;
+    if (!is_answered_) {
+      promise_.root->wait(*this);
+    } else {
+      promise_.end({code_});
+    }
+  }
+  auto await_resume() {
+    if constexpr (Whole) {
+      using value = value_of<Op>;
+      if constexpr (std::is_void_v<value>) {
+        if (code_ == status::ok) op_.take();
+        return attempted<void>{code_};
+      } else {
+        attempted<value> out{code_, std::nullopt};
+        if (code_ == status::ok) out.value.emplace(op_.take());
+        return out;
+      }
+    } else {
+      return op_.take();
+    }
+  }
+
+ private:
+  // Polled again: false while it still waits.
+  static bool again(waiting_op& base) {
+    auto& self = static_cast<op_awaiter&>(base);
+    self.code_ = self.op_.poll(self.promise_.root->context);
+    if (self.code_ == status::would_block) return false;
+    if (Whole || self.code_ == status::ok) {
+      self.promise_.root->resume_next(self.self_);
+    } else {
+      self.promise_.end({self.code_});
+    }
+    return true;
+  }
+
+  Op op_;
+  promise_base& promise_;
+  std::coroutine_handle<> self_;
+  status code_ = status::would_block;
+  bool is_answered_ = false;
+};
+
+struct end_as {
+  explicit end_as(const ending& what) noexcept : how(what) {}
+  ending how;
+};
+
+class end_awaiter {
+ public:
+  end_awaiter(const ending& how, promise_base& promise) noexcept : how_(how), promise_(promise) {}
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<>) const noexcept { promise_.end(how_); }
+  void await_resume() const noexcept {}
+
+ private:
+  ending how_;
+  promise_base& promise_;
+};
+
+template <class T>
+class promise;
+
+// Awaits a child coroutine. `Whole`: gives its outcome.
+template <class T, bool Whole>
+class child_awaiter final : public awaiting_parent {
+ public:
+  child_awaiter(task<T>&& child, promise_base& parent) noexcept
+      : awaiting_parent(&child_awaiter::done), child_(std::move(child)), parent_(parent) {}
+  child_awaiter(const child_awaiter&) = delete;
+  child_awaiter& operator=(const child_awaiter&) = delete;
+
+  bool await_ready() const noexcept { return Whole && !child_.handle_; }
+  void await_suspend(std::coroutine_handle<> h) noexcept {
+    self_ = h;
+    if (!child_.handle_) return parent_.end({status::resource_exhausted});
+    promise<T>& p = child_.handle_.promise();
+    p.root = parent_.root;
+    p.parent = this;
+    parent_.root->resume_next(child_.handle_);
+  }
+  auto await_resume() {
+    if constexpr (Whole) {
+      return child_.handle_ ? child_.handle_.promise().take_outcome()
+                            : outcome<typename promise<T>::stored>::err({status::resource_exhausted, 0});
+    } else {
+      return child_.handle_.promise().take();
+    }
+  }
+
+ private:
+  static void done(awaiting_parent& base) noexcept {
+    auto& self = static_cast<child_awaiter&>(base);
+    const promise_base& p = self.child_.handle_.promise();
+    if (Whole || !p.is_ended) {
+      self.parent_.root->resume_next(self.self_);
+    } else {
+      self.parent_.end(p.ended_with);
+    }
+  }
+
+  task<T> child_;
+  promise_base& parent_;
+  std::coroutine_handle<> self_;
+};
+
+struct final_awaiter {
+  bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> h) const noexcept {
+    Promise& p = h.promise();
+    p.root->finish(p);
+  }
+  void await_resume() const noexcept {}
+};
+
+template <class T>
+class promise_of : public promise_base {
+ public:
+  std::suspend_always initial_suspend() const noexcept { return {}; }
+  final_awaiter final_suspend() const noexcept { return {}; }
+
+  template <class U>
+  auto await_transform(task<U>&& child) noexcept {
+    return child_awaiter<U, false>(std::move(child), *this);
+  }
+  template <class U>
+  auto await_transform(attempt<task<U>>&& child) noexcept {
+    return child_awaiter<U, true>(std::move(child.what_), *this);
+  }
+  template <operation Op>
+    requires(!std::is_lvalue_reference_v<Op>)
+  auto await_transform(Op&& op) {
+    return op_awaiter<Op, false>(std::move(op), *this);
+  }
+  template <operation Op>
+  auto await_transform(attempt<Op>&& op) {
+    return op_awaiter<Op, true>(std::move(op.what_), *this);
+  }
+  auto await_transform(fail what) noexcept { return end_awaiter({what.code, what.detail}, *this); }
+  auto await_transform(end_as what) noexcept { return end_awaiter(what.how, *this); }
+  template <class U>
+  void await_transform(task<U>& child) = delete;  // A task is awaited once: co_await std::move(t).
+
+  // Frames come from the pool of the runtime that the first parameter names: a cx, or behind the object of a member
+  // function or lambda. Inlined always: GCC 12 takes new with a cx for placement new, and would warn of every frame.
+  template <class... Args>
+  [[gnu::always_inline]] static void* operator new(std::size_t bytes, cx& c, Args&...) noexcept {
+    return allocate_frame(bytes, c);
+  }
+  template <class Self, class... Args>
+    requires(!std::same_as<std::remove_cv_t<Self>, cx>)
+  [[gnu::always_inline]] static void* operator new(std::size_t bytes, Self&, cx& c, Args&...) noexcept {
+    return allocate_frame(bytes, c);
+  }
+  [[gnu::always_inline]] static void operator delete(void* frame, std::size_t bytes) noexcept {
+    release_frame(frame, bytes);
+  }
+  static task<T> get_return_object_on_allocation_failure() noexcept { return task<T>(nullptr); }
+};
+
+template <class T>
+class promise final : public promise_of<T> {
+ public:
+  using stored = T;
+  task<T> get_return_object() noexcept { return task<T>(std::coroutine_handle<promise>::from_promise(*this)); }
+  template <class U = T>
+    requires std::constructible_from<T, U>
+  void return_value(U&& value) {
+    value_.emplace(std::forward<U>(value));
+  }
+  T take() {
+    this->rethrow();
+    return std::move(*value_);
+  }
+  outcome<T> take_outcome() {
+    if (!this->is_ok()) return this->template bad_outcome<T>();
+    return outcome<T>::ok(std::move(*value_));
+  }
+
+ private:
+  std::optional<T> value_;
+};
+
+template <>
+class promise<void> final : public promise_of<void> {
+ public:
+  using stored = unit;
+  inline task<void> get_return_object() noexcept;
+  void return_void() const noexcept {}
+  void take() { rethrow(); }
+  outcome<unit> take_outcome() {
+    if (!is_ok()) return bad_outcome<unit>();
+    return outcome<unit>::ok(unit{});
+  }
+};
+
+}  // namespace detail
+
+template <class T>
+class [[nodiscard("a task runs when it is awaited or spawned")]] task {
+ public:
+  using promise_type = detail::promise<T>;
+  using value_type = T;
+
+  task(task&& other) noexcept : handle_(std::exchange(other.handle_, {})) {}
+  task& operator=(task&& other) noexcept {
+    if (this != &other) {
+      if (handle_) handle_.destroy();
+      handle_ = std::exchange(other.handle_, {});
+    }
+    return *this;
+  }
+  ~task() {
+    if (handle_) handle_.destroy();
+  }
+
+  /// False: there was no memory for its frame.
+  [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(handle_); }
+
+ private:
+  template <class>
+  friend class detail::promise;
+  template <class>
+  friend class detail::promise_of;
+  template <class, bool>
+  friend class detail::child_awaiter;
+  template <class>
+  friend class detail::spawned;
+  explicit task(std::coroutine_handle<promise_type> h) noexcept : handle_(h) {}
+  explicit task(std::nullptr_t) noexcept {}
+
+  std::coroutine_handle<promise_type> handle_;
+};
+
+inline task<void> detail::promise<void>::get_return_object() noexcept {
+  return task<void>(std::coroutine_handle<promise>::from_promise(*this));
+}
+
+}  // namespace asx

@@ -1,0 +1,39 @@
+#include "asx/coro/time.hpp"
+
+namespace asx {
+
+status sleep_op::poll(cx& c) noexcept {
+  if (is_relative_) {
+    deadline_ = c.now() + length_;
+    is_relative_ = false;
+  }
+  if (const status s = c.checkpoint(); s != status::ok) {
+    stop();
+    return s;
+  }
+  if (c.now() >= deadline_) {
+    stop();
+    return status::ok;
+  }
+  if (timer_.generation != 0) return status::would_block;
+  home_ = &c.kernel();
+  const status s = home_->register_timer(c, deadline_, timer_);
+  return s == status::ok ? status::would_block : s;
+}
+
+void sleep_op::stop() noexcept {
+  if (timer_.generation == 0) return;
+  home_->cancel_timer(std::exchange(timer_, {}));
+}
+
+std::uint64_t interval::advance(instant now) noexcept {
+  const std::uint64_t late = now.ns > next_.ns ? (now.ns - next_.ns) / period_.ns : 0;
+  switch (policy_) {
+    case missed_ticks::burst: next_ = next_ + period_; break;
+    case missed_ticks::skip: next_ = instant{next_.ns + (late + 1) * period_.ns}; break;
+    case missed_ticks::delay: next_ = now + period_; break;
+  }
+  return late;
+}
+
+}  // namespace asx

@@ -1,0 +1,3 @@
+module channels
+
+go 1.23
