@@ -41,6 +41,7 @@ class channel_draws {
     out.waits = puppets + below(3);
     if (one_in(5)) out.max_waiters = 1 + below(3);
     if (one_in(5)) out.max_channels = channels;
+    out.is_journalled = !one_in(4);
     is_stormy_ = one_in(3);
     return out;
   }

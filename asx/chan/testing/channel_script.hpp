@@ -14,6 +14,7 @@
 // Cancel points: none. Threads: one owner. Lifetime: plain values.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -122,6 +123,7 @@ struct channel_plan {
   std::uint32_t waits = 4;                            // Slots for waiting operations.
   std::uint32_t max_waiters = UINT32_MAX;
   std::uint32_t max_channels = 64;
+  bool is_journalled = true;  // Else nothing is told, and only what calls say of themselves can be compared.
 };
 
 /// One thing that both worlds saw, in the order in which it happened.
@@ -176,6 +178,17 @@ struct channel_record {
   std::uint64_t fatals = 0;      // Calls of the fatal hook.
 
   void clear() { *this = {}; }
+  /// What is left of it without a journal: answers, deaths and ends, each in an order of their own.
+  void forget_journal() {
+    std::erase_if(notes, [](const channel_note& n) { return n.what == channel_note::kind::wake; });
+    std::stable_partition(notes.begin(), notes.end(),
+                          [](const channel_note& n) { return n.what != channel_note::kind::destroyed; });
+    std::sort(ends.begin(), ends.end(), [](const end_note& l, const end_note& r) { return l.task < r.task; });
+    obligations.clear();
+    permits.clear();
+    waiters.clear();
+    sides.clear();
+  }
   void tell(const told_note& n) {
     if (n.event >= event_kind::permit_reserved && n.event <= event_kind::message_evicted) {
       permits.push_back(n);

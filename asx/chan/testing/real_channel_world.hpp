@@ -45,7 +45,7 @@ class real_channel_world final : public channel_world {
       regions_.push_back(made);
     }
     for (std::uint32_t p = 0; p < plan_.puppets.size(); ++p) {
-      puppets_.push_back({this, p, {}, {}, 0});
+      puppets_.push_back({this, p, {}, {}, 0, false});
       if (p != 0) spawn(puppets_.back());
     }
     for (std::uint32_t c = 0; c < plan_.channels.size(); ++c) {
@@ -135,6 +135,7 @@ class real_channel_world final : public channel_world {
     task_handle handle;
     puppet_mind mind;
     std::uint64_t task;
+    bool has_ended;  // And that was said.
   };
   struct sender_slot {  // One of them, as the plan says.
     sender<message> plain;
@@ -159,6 +160,7 @@ class real_channel_world final : public channel_world {
     runtime_config out;
     out.contract.max_channel_waiters = plan_.max_waiters < 65'536 ? plan_.max_waiters : 65'536;
     out.contract.max_channels = plan_.max_channels;
+    out.journaling = plan_.is_journalled ? journal_mode::full : journal_mode::off;
     out.contract.max_timers = 1;         // A wheel for many would cost more than all the rest of a small world.
     out.contract.max_trace_events = 64;  // The sink sees every event.
     out.behaviour.fatal = [](void* self, std::string_view) noexcept {
@@ -254,7 +256,17 @@ class real_channel_world final : public channel_world {
     woken_.clear();
     said_.clear();
     book_.deaths.clear();
+    if (!plan_.is_journalled) {
+      for (puppet& p : puppets_) look_for_end(p);
+      record_.forget_journal();
+    }
     for (end_note& e : record_.ends) e.has_leaked = has_leaked(e);
+  }
+  void look_for_end(puppet& p) {
+    task_outcome out = task_outcome::ok();
+    if (p.has_ended || p.number == 0 || k().result(p.handle, out) != status::ok) return;
+    p.has_ended = true;
+    record_.ends.push_back({p.task, out.kind(), false});
   }
   [[nodiscard]] bool has_leaked(const end_note& e) {
     if (e.how != outcome_kind::panicked) return false;
@@ -280,6 +292,7 @@ class real_channel_world final : public channel_world {
     spec.is_held = true;
     p.mind = {};
     p.task = ++last_task_;
+    p.has_ended = false;
     expect(k().spawn(regions_[plan_.puppets[p.number]], spec, p.handle));
   }
 
