@@ -113,13 +113,17 @@ void channel_core::stop_waiting() noexcept {
 
 // A slot becomes a permit: of the task that is polled, if any. A promise that the contract refuses leaves the
 // slot where it is.
-status channel_core::claim(permit_core& out, const tracked_order* promise) noexcept {
+status channel_core::claim(permit_core& out, const tracked_order* promise, bool is_told) noexcept {
   obligation_handle made{};
   if (promise != nullptr) {
-    const status s = home.reserve(promise->region, made, promise->site);
-    if (s != status::ok) {
+    const auto refused = extension::promise(home, promise->region, made, promise->site);
+    if (refused.code != status::ok) {
+      if (is_told) {
+        static_cast<void>(
+            extension::refuse(home, event_kind::refused_slot, number, refused.code, refused.limit, refused.value));
+      }
       return_slot(0);  // Whoever waits behind may take it.
-      return s;
+      return refused.code;
     }
   }
   if (out.number_ != 0) [[unlikely]]
@@ -174,7 +178,10 @@ void channel_core::commit_and_tell(permit_core& p) noexcept {
 }
 
 void channel_core::commit_now() noexcept {
-  const std::uint64_t asked = extension::note_input(home, event_kind::input_send, number);
+  queue_now(extension::note_input(home, event_kind::input_send, number));
+}
+
+void channel_core::queue_now(std::uint64_t asked) noexcept {
   ++last_permit_;
   --free_;
   ++queued_;
@@ -244,9 +251,9 @@ status channel_core::wait_or_reserve(sender_core& from, cx& c, reserve_wait& w, 
                                      const tracked_order* promise) noexcept {
   if (w.is_waiting() && (!waiters_.holds(w) || w.from_ != &from)) w.leave();
   if (promise != nullptr) {
-    if (const status s = extension::gate(home, promise->region, event_kind::refused_slot, number); s != status::ok) {
+    if (const status s = extension::gate(home, promise->region); s != status::ok) {
       w.leave();
-      return s;
+      return extension::refuse(home, event_kind::refused_slot, number, s);
     }
   }
   if (const status s = extension::checkpoint(c); s != status::ok) {
@@ -270,7 +277,7 @@ status channel_core::wait_or_reserve(sender_core& from, cx& c, reserve_wait& w, 
       note(event_kind::send_waiter_removed, which,
            pack(static_cast<std::uint64_t>(leave_code::served), waiters_.size()));
     }
-    return claim(out, promise);
+    return claim(out, promise, true);
   }
   const bool is_new = !w.is_waiting();
   if (is_new) {
@@ -290,17 +297,17 @@ status channel_core::wait_or_reserve(sender_core& from, cx& c, reserve_wait& w, 
 
 status channel_core::try_reserve(permit_core& out, const tracked_order* promise) noexcept {
   if (promise != nullptr) {
-    const status s = extension::gate(home, promise->region, event_kind::refused_slot, number);
+    const status s = extension::gate(home, promise->region);
     if (s != status::ok) return s;
   }
   if (const status s = admit_now(); s != status::ok) return s;
-  if (!extension::has_trace(home, 4)) return status::resource_exhausted;
-  return claim(out, promise);
+  return claim(out, promise, false);
 }
 
 status channel_core::admit_evicting(bool& evicts) const noexcept {
   if (is_receiver_dropped_) return status::disconnected;
   evicts = !(waiters_.empty() && has_room());
+  if (!extension::has_trace(home, 6)) return status::resource_exhausted;
   if (!evicts) return status::ok;
   // Inside the destructor of a value that just left, the spare place may be taken.
   const bool has_spare = in_hand_ == 0 || std::uint64_t{queued_} + reserved() + in_hand_ <= capacity_;
@@ -335,11 +342,12 @@ status channel_core::wait_or_recv(cx& c) noexcept {
     stop_waiting();
     return s;
   }
-  if (queued_ != 0) return status::ok;
+  if (queued_ != 0) return extension::has_trace(home, 4) ? status::ok : status::resource_exhausted;
   if (is_dead_end()) {
     stop_waiting();
     return status::disconnected;
   }
+  if (!extension::has_trace(home, 4)) return status::resource_exhausted;
   if (receivers_.empty() || &extension::waiting_task(receiver_wait_) != &extension::task_of(c)) {
     note(event_kind::receiver_waits, 0, 0);
   }
@@ -348,7 +356,7 @@ status channel_core::wait_or_recv(cx& c) noexcept {
 }
 
 status channel_core::try_recv() const noexcept {
-  if (queued_ != 0) return status::ok;
+  if (queued_ != 0) return extension::has_trace(home, 4) ? status::ok : status::resource_exhausted;
   return is_dead_end() ? status::disconnected : status::empty;
 }
 
@@ -372,10 +380,11 @@ void* channel_core::recv_and_tell() noexcept {
 }
 
 void* channel_core::commit_evicting() noexcept {
+  const std::uint64_t asked = extension::note_input(home, event_kind::input_send, number);
   void* const shell = take_head();
   ++evicted_;
-  note(event_kind::message_evicted, received_ + evicted_ + discarded_, room());
-  commit_now();
+  note(event_kind::message_evicted, received_ + evicted_ + discarded_, room(), 0, asked);
+  queue_now(asked);
   return shell;
 }
 

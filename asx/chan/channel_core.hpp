@@ -150,7 +150,8 @@ class ASX_API channel_core final : public thing {
   /// ok when a value may be constructed at `tail` and committed without a permit; else disconnected or full.
   [[nodiscard]] status admit_now() const noexcept {
     if (is_receiver_dropped_) return status::disconnected;
-    return waiters_.empty() && has_room() ? status::ok : status::full;
+    if (!waiters_.empty() || !has_room()) return status::full;
+    return is_quiet_ || extension::has_trace(home, 4) ? status::ok : status::resource_exhausted;
   }
   /// The value at `tail` is queued.
   void commit_now() noexcept;
@@ -262,7 +263,8 @@ class ASX_API channel_core final : public thing {
   void commit_and_tell(permit_core& p) noexcept;
   [[nodiscard]] void* recv_and_tell() noexcept;
   void note_creation() noexcept;
-  [[nodiscard]] status claim(permit_core& out, const tracked_order* promise) noexcept;
+  [[nodiscard]] status claim(permit_core& out, const tracked_order* promise, bool is_told) noexcept;
+  void queue_now(std::uint64_t asked) noexcept;
   void free_permit(permit_slot& p) noexcept {
     extension::let_go(p);
     p.ops = &plain_permit;

@@ -18,7 +18,10 @@ void channel_core::drop_sender(sender_core& from) noexcept {
   for (waiter* w = waiters_.head(); from.pending_ != 0 && w != nullptr;) {  // they leave with it.
     auto& mine = static_cast<reserve_wait&>(*w);
     w = waiters_.after(*w);
-    if (mine.from_ == &from) mine.leave();
+    if (mine.from_ != &from) continue;
+    extension::task_record& t = extension::waiting_task(mine);
+    mine.leave();
+    extension::wake(home, t, wake_code::disconnected);  // It finds a dead sender.
   }
   --senders_;
   std::uint64_t told = note(event_kind::sender_dropped, senders_, 0);

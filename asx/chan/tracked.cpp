@@ -98,7 +98,7 @@ std::optional<aborted_proof> tracked_core::abort() noexcept {
   kernel& k = c->home;
   const aborted_proof proof(c->id(), permit_.number_);
   c->give_up(permit_, event_kind::permit_aborted);
-  static_cast<void>(k.abort(obligation_));
+  if (k.abort(obligation_) != status::ok) return std::nullopt;  // A host's, whose region has swept it.
   return proof;
 }
 

@@ -7,7 +7,7 @@ std::string words_of(outcome_kind kind, const error* failed, const cancellation*
   if (kind == outcome_kind::ok) return out;
   out = name(kind);
   if (failed != nullptr) {
-    out.append(": ").append(info(failed->code).name).append(" (").append(info(failed->code).sentence).append(")");
+    out.append(": ").append(name(failed->code)).append(" (").append(sentence(failed->code)).append(")");
   } else if (stopped != nullptr) {
     out.append(": ").append(name(stopped->reason.kind));
     if (!stopped->reason.message.empty()) out.append(", ").append(stopped->reason.message);

@@ -3,7 +3,8 @@
 //     asx::task<int> program(asx::cx c) { ... }
 //     int main() { return asx::run(program).is_ok() ? 0 : 1; }
 //
-// 1  run makes a runtime on a clock that moves by itself, runs the coroutine and everything it started, shuts down, and gives
+// 1  run makes a runtime on a clock that moves by itself, runs the coroutine and everything it started, shuts down, and
+// gives
 //    the outcome. No exception leaves it.
 // 2  run_in does the same in a runtime of yours, which may have virtual time; it does not shut down.
 // 3  What an outcome refers to - the message of a reason, the text of a panic - is kept in the answer.
@@ -16,7 +17,7 @@
 #include <utility>
 
 #include "asx/coro/spawn.hpp"
-#include "asx/runtime/runtime.hpp"
+#include "asx/runtime/drive_live.hpp"
 
 namespace asx {
 
@@ -64,12 +65,9 @@ auto run_in(runtime& rt, F&& f, Args&&... args) {
 template <class F, class... Args>
   requires coroutine_function<F, Args...>
 auto run(F&& f, Args&&... args) {
-  steady_clock clock;
-  runtime_config config;
-  config.clock = clock.port();
-  runtime rt(config);
-  auto out = run_in(rt, std::forward<F>(f), std::forward<Args>(args)...);
-  rt.shutdown();
+  live_runtime rt;
+  auto out = run_in(*rt, std::forward<F>(f), std::forward<Args>(args)...);
+  rt->shutdown();
   return out;
 }
 

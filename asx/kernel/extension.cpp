@@ -63,11 +63,9 @@ bool extension::wait(cx& c, wait_queue& queue, waiter& w, wait_code what, std::u
   return is_new;
 }
 
-status extension::gate(kernel& k, region_handle region, event_kind told, std::uint64_t object) noexcept {
+status extension::gate(const kernel& k, region_handle region) noexcept {
   const detail::region_record* const r = k.find(region);
-  if (r == nullptr) return k.refuse(told, object, {status::stale_handle});
-  if (const kernel::refusal shut = k.gate(*r); shut.code != status::ok) return k.refuse(told, object, shut);
-  return status::ok;
+  return r == nullptr ? status::stale_handle : k.gate(*r).code;
 }
 
 }  // namespace asx

@@ -215,7 +215,18 @@ class ASX_API extension {
     return k.gate(*t.region).code == status::ok;
   }
   /// ok, stale_handle, region_not_open or admission_closed: whether a region takes obligations now.
-  [[nodiscard]] static status gate(kernel& k, region_handle region, event_kind told, std::uint64_t object) noexcept;
+  [[nodiscard]] static status gate(const kernel& k, region_handle region) noexcept;
+  /// As kernel::reserve, and what refused it is left to the caller to tell.
+  struct refused_promise {
+    status code = status::ok;
+    limit_code limit = limit_code::none;
+    std::uint64_t value = 0;
+  };
+  [[nodiscard]] static refused_promise promise(kernel& k, region_handle region, obligation_handle& out,
+                                               const std::source_location& site) noexcept {
+    const kernel::refusal why = k.try_reserve(region, out, site);
+    return {why.code, why.limit, why.value};
+  }
 };
 
 }  // namespace asx

@@ -378,6 +378,8 @@ class ASX_API kernel {
   void release_if_done(region_record& r) noexcept;
   void free_arena(region_record& r) noexcept;
   void serve(wait_queue& waiting, wake_code why, event_kind told, std::uint64_t subject) noexcept;
+  [[nodiscard]] refusal try_reserve(region_handle region, obligation_handle& out,
+                                    const std::source_location& site) noexcept;
   void resolve(obligation_record& o, obligation_state to, event_kind kind) noexcept;
   void note_site(const obligation_record& o) noexcept;
   [[nodiscard]] status settle_obligation(obligation_handle h, obligation_state to) noexcept;

@@ -16,19 +16,25 @@ using detail::timer_record;
 // ---- obligations --------------------------------------------------------------------------------------------------
 
 status kernel::reserve(region_handle region, obligation_handle& out, std::source_location site) noexcept {
-  constexpr auto kind = event_kind::refused_obligation;
+  const refusal why = try_reserve(region, out, site);
+  if (why.code == status::ok) return status::ok;
+  const region_record* const r = find(region);
+  return refuse(event_kind::refused_obligation, r == nullptr ? 0 : r->id.value, why);
+}
+
+kernel::refusal kernel::try_reserve(region_handle region, obligation_handle& out,
+                                    const std::source_location& site) noexcept {
   region_record* const r = find(region);
-  if (r == nullptr) return refuse(kind, 0, {status::stale_handle});
-  if (const refusal shut = gate(*r); shut.code != status::ok) return refuse(kind, r->id.value, shut);
+  if (r == nullptr) return {status::stale_handle};
+  if (const refusal shut = gate(*r); shut.code != status::ok) return shut;
   constexpr status full = status::resource_exhausted;
   if (reserved_obligations_ >= contract_.max_obligations) {
-    return refuse(kind, r->id.value, {full, limit_code::obligations, contract_.max_obligations});
+    return {full, limit_code::obligations, contract_.max_obligations};
   }
-  if (!has_bytes(nominal_bytes::obligation))
-    return refuse(kind, r->id.value, {full, limit_code::memory, contract_.max_bytes});
-  if (!has_trace(1)) return refuse(kind, r->id.value, no_trace());
+  if (!has_bytes(nominal_bytes::obligation)) return {full, limit_code::memory, contract_.max_bytes};
+  if (!has_trace(1)) return no_trace();
   const slab_entry<obligation_record> made = obligations_.reserve();
-  if (!made) return refuse(kind, r->id.value, {full, limit_code::memory, 0});
+  if (!made) return {full, limit_code::memory, 0};
   obligation_record& o = *made.record;
   o.id = obligation_id{++next_obligation_};
   o.region = r;
@@ -41,7 +47,7 @@ status kernel::reserve(region_handle region, obligation_handle& out, std::source
   bytes_ += nominal_bytes::obligation;
   note(event_kind::obligation_reserved, o.id.value, r->id.value, o.owner.value, made.key.index);
   out = {obligation_state::reserved, made.key.index, made.key.generation};
-  return status::ok;
+  return {};
 }
 
 void kernel::resolve(obligation_record& o, obligation_state to, event_kind kind) noexcept {
