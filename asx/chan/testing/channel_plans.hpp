@@ -25,7 +25,7 @@ class channel_draws {
 
   [[nodiscard]] channel_plan plan() {
     channel_plan out;
-    out.parents = {0, 0, below(2)};
+    out.parents = {0, 0, below(2), 0};  // Nobody lives in the last: it closes at once, under whatever lies in it.
     out.channels.clear();
     const std::uint32_t channels = 1 + below(2);
     for (std::uint32_t c = 0; c < channels; ++c) {
@@ -96,7 +96,7 @@ class channel_draws {
       {channel_call::drop_wait, 15, 15},
       {channel_call::move_wait, 15, 15},
       {channel_call::create, 15, 25},
-      {channel_call::close, 1, 4},
+      {channel_call::close, 4, 8},
       {channel_call::wake, 30, 30},
       {channel_call::cancel, 4, 15},
       {channel_call::complete, 3, 8},
@@ -154,6 +154,7 @@ class channel_draws {
       case channel_call::leave:
       case channel_call::drop_wait:
       case channel_call::move_wait: return world.wait_id(op.other) != 0;
+      case channel_call::close: return op.region != 3 || world.owes_in(3);
       default: return true;
     }
   }
@@ -171,7 +172,7 @@ class channel_draws {
     op.permit = slot(world.permit_slots(), [&](std::uint32_t p) { return world.permit_number(p) != 0; });
     op.variant = below(2);
     op.message = ++last_message_;
-    op.region = below(3);
+    op.region = one_in(2) ? 3 : below(3);
     switch (op.call) {
       case channel_call::poll_reserve: {
         const bool wants_new = !one_in(4);
@@ -194,7 +195,6 @@ class channel_draws {
       op.receiver = slot(2, [&](std::uint32_t r) { return !world.is_in_use(world.receivers()[r]); });
     }
     if (op.call == channel_call::try_reserve && op.actor == 0) {
-      op.region = 0;  // What becomes of the host's permit when the named region closes, nobody says.
       op.variant = one_in(8) ? 1 : 0;
     }
     op.kind = one_in(3) ? cancel_kind::shutdown : cancel_kind::user;

@@ -159,7 +159,7 @@ struct obligation_note {
 
 /// An event that a channel journals, with the operands that are the same in both worlds.
 struct told_note {
-  std::uint64_t channel = 0;
+  std::uint64_t channel = 0;  // 0 of a refusal: some name one, and some that has never been.
   event_kind event = event_kind::text;
   std::uint64_t a = 0;
   std::uint64_t b = 0;
@@ -174,15 +174,20 @@ struct channel_record {
   std::vector<obligation_note> obligations;
   std::vector<told_note> permits;  // And messages.
   std::vector<told_note> waiters;
-  std::vector<told_note> sides;  // What was made, cloned, dropped and freed.
+  std::vector<told_note> sides;  // What was made, cloned, dropped, freed and refused.
   std::uint64_t fatals = 0;      // Calls of the fatal hook.
 
   void clear() { *this = {}; }
   /// What is left of it without a journal: answers, deaths and ends, each in an order of their own.
   void forget_journal() {
-    std::erase_if(notes, [](const channel_note& n) { return n.what == channel_note::kind::wake; });
-    std::stable_partition(notes.begin(), notes.end(),
-                          [](const channel_note& n) { return n.what != channel_note::kind::destroyed; });
+    std::vector<channel_note> deaths;
+    for (const channel_note& n : notes) {
+      if (n.what == channel_note::kind::destroyed) deaths.push_back(n);
+    }
+    std::erase_if(notes, [](const channel_note& n) {
+      return n.what == channel_note::kind::wake || n.what == channel_note::kind::destroyed;
+    });
+    notes.insert(notes.end(), deaths.begin(), deaths.end());
     std::sort(ends.begin(), ends.end(), [](const end_note& l, const end_note& r) { return l.task < r.task; });
     obligations.clear();
     permits.clear();

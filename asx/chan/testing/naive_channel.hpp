@@ -106,17 +106,19 @@ class naive_channel {
     tell(event_kind::sender_cloned, senders_);
   }
 
-  /// Its waiters leave with it; the last one wakes the receiver, permits or not.
+  /// Its waiters leave with it and are told so; the last one wakes the receiver, permits or not.
   void drop_sender(std::uint64_t sender) {
-    const std::size_t before = waiters_.size();
-    for (const waiter& w : std::deque<waiter>(waiters_)) {
-      if (w.sender == sender) remove(w.id);
+    std::vector<waiter> leaving;
+    for (const waiter& w : waiters_) {
+      if (w.sender == sender) leaving.push_back(w);
     }
+    for (const waiter& w : leaving) remove(w.id);
     --senders_;
     tell(event_kind::sender_dropped, senders_);
     if (senders_ == 0 && has_receiver_) tell(event_kind::channel_sender_closed, 0, counts());
     if (senders_ == 0 && !has_receiver_) tell(event_kind::channel_fully_closed_by_sender);
-    if (waiters_.size() != before) wake_head_if_room();
+    for (const waiter& w : leaving) wake(w.task, wake_code::disconnected);
+    if (!leaving.empty()) wake_head_if_room();
     if (senders_ == 0) wake_receiver(wake_code::disconnected);
     free_if_deserted();
   }

@@ -90,9 +90,12 @@ class naive_channel_world final : public channel_world, public naive_puppets {
         return op.other >= senders_.size() || is_in_use(senders_[op.other]) || is_in_use(receivers_[op.receiver]) ||
                op.message == 0;
       case call::panic_and_drop:
-      case call::send:
+      case call::drop_permit:  // Whether what was lost can leak once more, nobody says,
+        return op.permit >= permits_.size() || (permit_number(op.permit) != 0 && has_lost(permits_[op.permit]));
+      case call::send:  // ... nor whether a lost receiver or a lost obligation is told first.
+        return op.permit >= permits_.size() || (permit_number(op.permit) != 0 && has_lost(permits_[op.permit]) &&
+                                                !channels_[permits_[op.permit].channel].has_receiver());
       case call::abort:
-      case call::drop_permit:
       case call::move_permit: return op.permit >= permits_.size();
       case call::close: return op.region == 0 || !is_open(op.region);
       case call::mask: return actor(op.actor).masks != 0;
@@ -136,6 +139,10 @@ class naive_channel_world final : public channel_world, public naive_puppets {
   [[nodiscard]] std::size_t permit_slots() const override { return permits_.size(); }
   [[nodiscard]] bool owes_obligations() const override {
     return std::any_of(obligations_.begin(), obligations_.end(), [](const auto& o) { return o.second.is_reserved; });
+  }
+  [[nodiscard]] bool owes_in(std::uint32_t region) const {
+    return std::any_of(obligations_.begin(), obligations_.end(),
+                       [region](const auto& o) { return o.second.is_reserved && o.second.region == region; });
   }
   [[nodiscard]] bool is_drained() const override {
     return std::all_of(channels_.begin(), channels_.end(), [](const naive_channel& c) { return c.is_drained(); });
@@ -188,6 +195,7 @@ class naive_channel_world final : public channel_world, public naive_puppets {
       case call::create:
         out.code =
             create(t == nullptr ? op.region : t->region, static_cast<std::uint32_t>(op.message), op.receiver, op.other);
+        if (out.code != status::ok) tell_refusal(event_kind::refused_channel, out.code);
         break;
       case call::close:
         close(op.region, op.kind);
@@ -211,6 +219,7 @@ class naive_channel_world final : public channel_world, public naive_puppets {
     const auto refuse = [&](status code) {  // Only would_block leaves somebody in the queue.
       leave(w);
       out.code = code;
+      if (code == status::region_not_open) tell_refusal(event_kind::refused_slot, code);
     };
     if (!s.is_live || is_reused(s.channel)) return refuse(status::stale_handle);
     if (is_tracked && !is_open(t.region)) return refuse(status::region_not_open);
@@ -221,6 +230,7 @@ class naive_channel_world final : public channel_world, public naive_puppets {
         channels_[s.channel].poll_reserve(t.id, s.identity, w.id, obligation, ++registrations_);
     out.code = got.code;
     out.number = got.permit + got.waiter;
+    if (got.code == status::resource_exhausted) tell_refusal(event_kind::refused_slot, got.code);
     w = got.code == status::would_block ? wait_slot{s.channel, got.waiter, s.identity} : wait_slot{};
     if (got.code == status::ok) take_permit(s.channel, got.permit, obligation, &t, t.region);
     carry_out(s.channel);
@@ -290,6 +300,11 @@ class naive_channel_world final : public channel_world, public naive_puppets {
     out.code = status::disconnected;
     if (!is_held) return;  // Left over from a channel that is free; a permit is no endpoint, and never stale.
     leave_stack(p);
+    if (has_lost(p)) {  // its region has swept the obligation.
+      out.code = status::obligation_leaked;
+      c.abort(p.number);
+      return carry_out(p.channel);
+    }
     out.code = c.send(p.number, op.message);
     if (out.code == status::ok) out.back = 0;
     if (p.obligation != 0) {
@@ -303,9 +318,11 @@ class naive_channel_world final : public channel_world, public naive_puppets {
     if (p.is_resolved) return;
     p.is_resolved = true;
     if (!channels_[p.channel].is_held(p.number)) return;
-    if (p.obligation != 0) out.number = p.number;  // The proof.
+    if (p.obligation != 0 && !has_lost(p)) {
+      out.number = p.number;  // The proof.
+      resolve(p.obligation, obligation_state::aborted);
+    }
     leave_stack(p);
-    if (p.obligation != 0) resolve(p.obligation, obligation_state::aborted);
     channels_[p.channel].abort(p.number);
     carry_out(p.channel);
   }
@@ -424,6 +441,8 @@ class naive_channel_world final : public channel_world, public naive_puppets {
     }
   }
 
+  void tell_refusal(event_kind event, status code) { record_.tell({0, event, static_cast<std::uint64_t>(code), 0}); }
+
   void resolve(std::uint64_t obligation, obligation_state state) {
     obligations_[obligation].is_reserved = false;
     record_.obligations.push_back({obligation, state});
@@ -437,6 +456,11 @@ class naive_channel_world final : public channel_world, public naive_puppets {
   void leave_stack(const permit_slot& p) {
     const std::uint64_t holder = channels_[p.channel].permits().at(p.number).holder;
     if (holder != 0) leave_stack(holder, p.channel, p.number);
+  }
+
+  /// Tracked, and its obligation was leaked under it.
+  [[nodiscard]] bool has_lost(const permit_slot& p) const {
+    return p.obligation != 0 && !obligations_.at(p.obligation).is_reserved;
   }
 
   /// The slot of this channel belongs to another one now: what is left of this one is stale.
@@ -514,7 +538,9 @@ class naive_channel_world final : public channel_world, public naive_puppets {
       if (region_of_[c] != region || channels_[c].is_freed()) continue;
       for (const auto& [number, permit] : channels_[c].permits()) {
         if (permit.holder != 0) leave_stack(permit.holder, c, number);
-        if (permit.obligation != 0) resolve(permit.obligation, obligation_state::aborted);
+        if (permit.obligation != 0 && obligations_[permit.obligation].is_reserved) {
+          resolve(permit.obligation, obligation_state::aborted);
+        }
       }
       channels_[c].take_down();
       carry_out(c);

@@ -26,6 +26,7 @@
 #include "asx/chan/testing/channel_script.hpp"
 #include "asx/chan/testing/counted_message.hpp"
 #include "asx/chan/tracked.hpp"
+#include "asx/journal/event_table.hpp"
 #include "asx/runtime/runtime.hpp"
 
 namespace asx::testing {
@@ -219,8 +220,16 @@ class real_channel_world final : public channel_world {
       case event_kind::permit_disconnected:
       case event_kind::send_waiter_added:
       case event_kind::channel_freed: record_.tell({e.subject, e.kind, e.a, e.b}); break;
-      default: break;
+      default:
+        if (is_refusal(e.kind) && !is_about_a_lost_promise(e)) record_.tell({0, e.kind, low_half(e.a), 0});
+        break;
     }
+  }
+  /// A second end of an obligation that its region has leaked: whether it is refused aloud, nobody says.
+  [[nodiscard]] static bool is_about_a_lost_promise(const event& e) {
+    const auto code = static_cast<status>(low_half(e.a));
+    return e.kind == event_kind::refused_obligation &&
+           (code == status::obligation_leaked || code == status::stale_handle);
   }
   void owe(const event& e, obligation_state s) { record_.obligations.push_back({e.subject, s}); }
   void say(const channel_note& n) { said_.push_back({rt_.journal().seq(), n}); }
