@@ -369,8 +369,12 @@ status channel_core::try_recv() const noexcept {
 
 void channel_core::drop_shell() noexcept {
   if (--in_hand_ != 0) return;
-  free_ += std::exchange(shells_, 0);
-  return_slot(0);
+  if (shells_ != 0) {
+    free_ += std::exchange(shells_, 0);
+    return_slot(0);
+  } else if (is_dead_end()) {
+    free_if_done();
+  }
 }
 
 void* channel_core::recv_and_tell() noexcept {

@@ -357,6 +357,7 @@ class ASX_API sender_core {
   [[nodiscard]] channel_core* get() const noexcept { return channel_.get(); }
   [[nodiscard]] status why_not() const noexcept { return channel_.absence(); }
   [[nodiscard]] bool is_dead() const noexcept { return channel_.is_null(); }
+  [[nodiscard]] bool is_stale() const noexcept { return get() == nullptr && why_not() == status::stale_handle; }
   [[nodiscard]] status clone(sender_core& out) const noexcept;
   void drop() noexcept;
   /// What a cancel point says when there is no channel: stale_handle, what `region` says, cancelled, disconnected.
