@@ -60,8 +60,12 @@
 #include "asx/runtime/worker_step.hpp"  // what is due, then one dispatch
 
 // chan: values from task to task
-#include "asx/chan/mpsc.hpp"     // bounded, two-phase, many senders
-#include "asx/chan/tracked.hpp"  // permits that must not be forgotten
+#include "asx/chan/broadcast.hpp"   // every receiver sees every value, up to a bound
+#include "asx/chan/mpsc.hpp"        // bounded, two-phase, many senders
+#include "asx/chan/oneshot.hpp"     // one value, once
+#include "asx/chan/rendezvous.hpp"  // over when the receiver has the value
+#include "asx/chan/tracked.hpp"     // permits that must not be forgotten
+#include "asx/chan/watch.hpp"       // the latest value
 
 // sync: taking turns
 #include "asx/sync/mutex.hpp"      // a value that one task at a time may touch
@@ -71,6 +75,7 @@
 // coro: what users write
 #include "asx/coro/chan.hpp"     // reserve, send, recv
 #include "asx/coro/combine.hpp"  // join_all, race, first_ok, quorum, retry, for_each
+#include "asx/coro/near.hpp"     // oneshot, watch, broadcast, rendezvous
 #include "asx/coro/region.hpp"   // blocks that wait for their children
 #include "asx/coro/run.hpp"      // a whole program
 #include "asx/coro/select.hpp"   // the first of several operations

@@ -147,6 +147,7 @@ class ASX_API cursor_end {
 
   [[nodiscard]] broadcast_core* get() const noexcept { return static_cast<broadcast_core*>(end_.get()); }
   [[nodiscard]] status why_not() const noexcept { return end_.why_not(); }
+  [[nodiscard]] status poll_gone(cx& c) const noexcept { return end_.poll_gone(c); }
   [[nodiscard]] bool is_dead() const noexcept { return end_.is_dead(); }
   [[nodiscard]] std::uint64_t cursor() const noexcept { return cursor_; }
   void drop() noexcept;
@@ -188,7 +189,7 @@ class broadcast_receiver {
     broadcast_core* const core = at_.get();
     if (core == nullptr) {
       w.leave();
-      return {at_.why_not(), {}, 0};
+      return {at_.poll_gone(c), {}, 0};
     }
     std::uint64_t skipped = 0;
     const status s = at_.poll_recv(*core, skipped, c, w);

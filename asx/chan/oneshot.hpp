@@ -86,7 +86,7 @@ class oneshot_receiver {
   /// would_block: the task is woken.
   recv_result<T> poll_recv(cx& c) {
     channel_core* const core = core_.get();
-    const status s = core == nullptr ? core_.why_not() : core->poll_recv(c);
+    const status s = core == nullptr ? core_.poll_gone(c) : core->poll_recv(c);
     if (s != status::ok) return {s, {}};
     return detail::take_from<T>(*core);
   }

@@ -194,7 +194,7 @@ class rendezvous_sender {
     auto* const core = static_cast<rendezvous_core*>(end_.get());
     if (core == nullptr) {
       offer.leave();
-      return end_.why_not();
+      return end_.poll_gone(c);
     }
     if (!offer.has_value()) return status::invalid_argument;
     return core->poll_send(end_, c, offer);
@@ -237,7 +237,7 @@ class rendezvous_receiver {
   /// inside the move of a value out of its offer; would_block: the task is woken when there is an offer.
   recv_result<T> poll_recv(cx& c) {
     rendezvous_core* const core = get();
-    return take(core, core == nullptr ? end_.why_not() : core->poll_recv(c));
+    return take(core, core == nullptr ? end_.poll_gone(c) : core->poll_recv(c));
   }
   /// ok and the value that was offered first; stale_handle, disconnected, reentrant, empty.
   recv_result<T> try_recv() {

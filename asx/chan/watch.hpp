@@ -109,7 +109,7 @@ class watch_receiver {
     watch_core* const core = get();
     if (core == nullptr) {
       w.leave();
-      return end_.why_not();
+      return end_.poll_gone(c);
     }
     return core->poll_changed(end_, seen_, c, w);
   }

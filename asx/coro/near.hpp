@@ -1,0 +1,120 @@
+// asx/coro/near.hpp - awaiting the neighbours of channels: oneshot, watch, broadcast, rendezvous.
+//
+//     const auto answer = co_await asx::recv(reply);            // oneshot: the value, or empty: it will never come
+//     while (co_await asx::changed(settings)) apply(...);       // watch: false when all senders are gone
+//     const auto news = co_await asx::recv(feed);               // broadcast: code ok, lagged or disconnected
+//     co_await asx::hand_over(tx, value);                       // rendezvous: over when the receiver has it
+//
+// Laws: as asx/chan. That the other side is gone is an answer here, not an error; hand_over ends with disconnected.
+// Cancel points: all of them.
+// Threads: the runtime's. Lifetime: the ends outlive the operation.
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "asx/chan/broadcast.hpp"
+#include "asx/chan/oneshot.hpp"
+#include "asx/chan/rendezvous.hpp"
+#include "asx/chan/watch.hpp"
+#include "asx/coro/task.hpp"
+
+namespace asx {
+
+namespace detail {
+
+// Of a receiver that has one waker: oneshot and rendezvous.
+template <class Receiver, class T>
+class take_op {
+ public:
+  explicit take_op(Receiver& rx) noexcept : rx_(&rx) {}
+  status poll(cx& c) {
+    recv_result<T> got = rx_->poll_recv(c);
+    if (got.code == status::disconnected) return status::ok;
+    if (got.code == status::ok) value_.emplace(std::move(*got.value));
+    return got.code;
+  }
+  std::optional<T> take() { return std::move(value_); }
+
+ private:
+  Receiver* rx_;
+  std::optional<T> value_;
+};
+
+template <class T>
+class changed_op {
+ public:
+  explicit changed_op(watch_receiver<T>& rx) noexcept : rx_(&rx) {}
+  status poll(cx& c) noexcept {
+    const status s = rx_->poll_changed(c, wait_);
+    has_changed_ = s == status::ok;
+    return s == status::disconnected ? status::ok : s;
+  }
+  bool take() const noexcept { return has_changed_; }
+
+ private:
+  watch_receiver<T>* rx_;
+  watch_wait wait_;
+  bool has_changed_ = false;
+};
+
+template <class T>
+class listen_op {
+ public:
+  explicit listen_op(broadcast_receiver<T>& rx) noexcept : rx_(&rx) {}
+  status poll(cx& c) {
+    broadcast_result<T> got = rx_->poll_recv(c, wait_);
+    const status s = got.code;
+    if (s != status::ok && s != status::lagged && s != status::disconnected) return s;
+    got_.emplace(std::move(got));
+    return status::ok;
+  }
+  broadcast_result<T> take() { return std::move(*got_); }
+
+ private:
+  broadcast_receiver<T>* rx_;
+  broadcast_wait wait_;
+  std::optional<broadcast_result<T>> got_;
+};
+
+template <class T>
+class hand_over_op {
+ public:
+  hand_over_op(rendezvous_sender<T>& tx, T&& value) : tx_(&tx) { offer_.put(std::move(value)); }
+  status poll(cx& c) noexcept { return tx_->poll_send(c, offer_); }
+  void take() const noexcept {}
+
+ private:
+  rendezvous_sender<T>* tx_;
+  rendezvous_offer<T> offer_;
+};
+
+}  // namespace detail
+
+/// A cancel point. Empty when it was received before, or will never come.
+template <class T>
+[[nodiscard("co_await recv(...)")]] auto recv(oneshot_receiver<T>& rx) noexcept {
+  return detail::take_op<oneshot_receiver<T>, T>(rx);
+}
+/// A cancel point. Empty when no sender is left.
+template <class T>
+[[nodiscard("co_await recv(...)")]] auto recv(rendezvous_receiver<T>& rx) noexcept {
+  return detail::take_op<rendezvous_receiver<T>, T>(rx);
+}
+/// A cancel point. ok and a value, lagged and how many were skipped, or disconnected.
+template <class T>
+[[nodiscard("co_await recv(...)")]] auto recv(broadcast_receiver<T>& rx) noexcept {
+  return detail::listen_op<T>(rx);
+}
+/// A cancel point. True: there is a newer value than this receiver has seen; false: there will be none.
+template <class T>
+[[nodiscard("co_await changed(...)")]] auto changed(watch_receiver<T>& rx) noexcept {
+  return detail::changed_op<T>(rx);
+}
+/// A cancel point. Over when the receiver has the value; when it ends otherwise the value goes with the operation.
+template <class T, class U = T>
+[[nodiscard("co_await hand_over(...)")]] auto hand_over(rendezvous_sender<T>& tx, U&& value) {
+  return detail::hand_over_op<T>(tx, T(std::forward<U>(value)));
+}
+
+}  // namespace asx
