@@ -5,8 +5,7 @@
 //     ...                       one list a power of two up to 1 MiB; larger ones go straight to the port and back
 //
 // 1  A block that was given back is used again by the next request of its class, so that things which come and go ask
-// the
-//    port for nothing once they have been there, and memory that cannot be given back is not worn down.
+//    the port for nothing once they have been there, and memory that cannot be given back is not worn down.
 // 2  The newest block given back is the first to be used again: it is warm, and the order is the same in every run.
 // 3  Refused memory is a null pointer, and nothing has changed (U-36).
 //

@@ -7,9 +7,8 @@
 // INV-CH-01  queued + reserved <= capacity, at all times.
 // R-61       a wake leaves the waiter; the claim takes it out and passes the wake on while there is room.
 // R-234      reserved = sent + aborted + held, and sent = received + evicted + discarded + queued.
-// 1  Every slot that becomes free again comes back through return_slot, which does the waking: abort, drop, unwinding,
-// a
-//    send to nobody, a receive, an eviction, a waiter that left, a claim that failed.
+// 1  Every slot that becomes free again comes back through return_slot, which does the waking: abort, drop,
+//    unwinding, a send to nobody, a receive, an eviction, a waiter that left, a claim that failed.
 // 2  The state is whole before anybody is woken or any value is destroyed, so that both may call back.
 //
 // The typed faces (mpsc.hpp, tracked.hpp) construct and destroy values in the ring; everything else is compiled once.

@@ -26,8 +26,7 @@
 // Cancel points: poll_reserve, poll_recv. Nothing else waits; send, abort and try_ forms never do.
 // Threads: the runtime's. A permit is held by the task that reserved it, and aborted when that task ends.
 // Lifetime: the channel belongs to its region, which takes it down when it finalizes; ends and permits that are left
-// report
-//           disconnected then. They are gone before the runtime is.
+//           report disconnected then. They are gone before the runtime is.
 #pragma once
 
 #include <cstdint>

@@ -5,11 +5,9 @@
 //                                       +--- dropped ---> the task panics, and its region reports a leak
 //
 // R-128   the obligation belongs to the region of the task that reserves, not to that of the channel; whether that
-// region
-//         takes one is asked first, at every poll. A reserve that blocks or fails has made none.
+//         region takes one is asked first, at every poll (R-149). A reserve that blocks or fails has made none.
 // R-32    a permit that goes away unresolved panics its task; the slot comes back, the next waiter is woken; the
-// obligation
-//         stays reserved until its region sweeps, and shows in the leak report with its site.
+//         obligation stays reserved until its region sweeps, and shows in the leak report with its site.
 // R-179   so does a task that returns ok or err with one in hand.
 // R-236   a task that is cancelled, panics or is completed by force has not forgotten: its permits are aborted.
 //

@@ -1,8 +1,7 @@
 // asx/lab/lab.hpp - running a program under many schedules, in virtual time, with everything checked that can be.
 //
-//     const asx::lab_result r = asx::explore({.seeds = 200}, [](asx::cx c) -> asx::task<> { co_await my_service(c); });
-//     if (!r.is_ok) std::puts(r.report().c_str());         // what was wrong, a token that replays it, the journal's
-//     tail
+//     const asx::lab_result r = asx::explore({.seeds = 200}, [](asx::cx c) -> asx::task<> { co_await service(c); });
+//     if (!r.is_ok) std::puts(r.report().c_str());    // what was wrong, a token that replays it, the journal's tail
 //
 // A run: a fresh runtime with virtual time that jumps when all are blocked, 1 to `workers` virtual workers, and a
 // schedule drawn from the seed. The body is its first task; the run ends when nothing is left to do, and is shut down.

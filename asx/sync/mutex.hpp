@@ -1,23 +1,22 @@
 // asx/sync/mutex.hpp - a value that one task at a time may touch, across its awaits.
 //
-//     if (const status s = accounts.poll_lock(c, waiting, guard); s == status::would_block) return
-//     poll_result::pending; guard->credit(5);                              // until guard.unlock(), or the end of its
-//     scope
+//     const status s = accounts.poll_lock(c, waiting, guard);
+//     if (s == status::would_block) return poll_result::pending;
+//     guard->credit(5);                              // until guard.unlock(), or the end of its scope
 //
 // 1  At most one guard is held. Waiters are served in order of arrival; try_lock never jumps the queue.
 // 2  The value can be reached through a guard only.
-// 3  A held guard is an obligation of the holder's region, as semaphore units are: a task that ends with it in hand is
-//    reported, and the next waiter is served. What a holder that was cancelled or panicked left behind is the
-//    next one's to judge: there is no poisoning.
+// 3  A held guard is an obligation of the holder's region, as semaphore units are: a task that ends with it in hand
+//    is reported, and the next waiter is served. What a holder that was cancelled or panicked left behind is
+//    the next one's to judge: there is no poisoning.
 //
 // A mutex is a semaphore of one unit with a value beside it. Between polls it is not needed for tasks of one worker: it
 // is for work that spans awaits.
 //
 // Cancel points: poll_lock. Nothing else waits.
 // Threads: the runtime's.
-// Lifetime: it belongs to its region; a guard that is held elsewhere keeps the value until it is unlocked. Handles are
-// plain
-//           values.
+// Lifetime: it belongs to its region; a guard that is held elsewhere keeps the value until it is unlocked. Handles
+//           are plain values.
 #pragma once
 
 #include <memory>

@@ -5,8 +5,7 @@
 //
 // 1  Who waits is told in order of arrival. At most one notification is kept.
 // 2  No notification is lost: a waiter that was told by notify_one and goes away before it has seen that - cancelled,
-// dropped,
-//    its task ended - passes it on to the next, or it is kept.
+//    dropped, its task ended - passes it on to the next, or it is kept.
 //
 // Cancel points: poll_wait. Nothing else waits.
 // Threads: the runtime's.

@@ -2,26 +2,24 @@
 //
 //     left 3   waiters: [wants 4] -> [wants 1]        who wants 1 waits behind who wants 4: nobody jumps the queue
 //
-//     if (const status s = sem.poll_acquire(c, waiting, 1, units); s == status::would_block) return
-//     poll_result::pending;
+//     const status s = sem.poll_acquire(c, waiting, 1, units);
+//     if (s == status::would_block) return poll_result::pending;
 //     ...                                              // units.release(), or let it go out of scope
 //
 // 1  left + held = total, at all times.
 // 2  Waiters are served in order of arrival; try_acquire never jumps the queue. A cancelled waiter has taken nothing,
-// and the
-//    next one is served if it can be.
+//    and the next one is served if it can be.
 // 3  Units that are held are an obligation of the holder's region: given back it is committed; when the holder is
-// cancelled or
-//    panics it is aborted; a task that ends ok or err with units in hand has forgotten them: they go to the next
-//    waiter, and the region reports the leak with the place where they were taken.
+//    cancelled or panics it is aborted; a task that ends ok or err with units in hand has forgotten them: they go to
+//    the next waiter, and the region reports the leak with the place where they were taken.
 // 4  Where no obligation is admitted - cleanup in a region that closes, a host outside of polls - units are held
-// without one
-//    they still come back when their task ends.
+//    without one: they still come back when their task ends.
 //
 // Cancel points: poll_acquire. Nothing else waits.
 // Threads: the runtime's.
-// Lifetime: the semaphore belongs to its region. When that finalizes, who waits sees disconnected; units that are held
-//           elsewhere keep the storage until they are given back. Handles are plain values.
+// Lifetime: the semaphore belongs to its region. When that finalizes, who waits sees disconnected; units that are
+//           held elsewhere keep the storage until they are given back. They are given back before the runtime
+//           ends. Handles are plain values.
 #pragma once
 
 #include <cstdint>
