@@ -7,11 +7,12 @@
 // schedule drawn from the seed. The body is its first task; the run ends when nothing is left to do, and is shut down.
 //
 // What every run must satisfy, unless the options allow otherwise:
-//   the body ends ok                    or what it ended with is the finding
-//   nobody is blocked for ever          tasks that wait when nothing can happen any more: who, for what, who could wake
-//   them everything ends at shutdown         quiescence no promise is broken                no obligation
-//   leaked, no ghost violation cleanup keeps its budget            nobody was completed by force the same again
-//   the second run of a seed has the digest of the first
+//     the body ends ok             or what it ended with is the finding
+//     nobody is blocked for ever   who waits when nothing can happen any more, for what, who could wake them
+//     everything ends at shutdown  quiescence
+//     no promise is broken         no obligation leaked, no ghost violation
+//     cleanup keeps its budget     nobody was completed by force
+//     the same again               the second run of a seed has the digest of the first
 //
 // Sweeps do one thing at every point of one seed's run: cancel the body, spend its polls, refuse an allocation.
 //

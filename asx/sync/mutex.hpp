@@ -15,8 +15,8 @@
 //
 // Cancel points: poll_lock. Nothing else waits.
 // Threads: the runtime's.
-// Lifetime: it belongs to its region; a guard that is held elsewhere keeps the value until it is unlocked. Handles
-//           are plain values.
+// Lifetime: it belongs to its region; a guard that is held elsewhere keeps the value until it is unlocked, which
+//           must be before the runtime ends. Handles are plain values.
 #pragma once
 
 #include <memory>
