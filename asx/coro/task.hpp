@@ -273,6 +273,8 @@ class promise final : public promise_of<T> {
   template <class U = T>
     requires std::constructible_from<T, U>
   void return_value(U&& value) {
+  static_assert(alignof(T) <= frame_alignment, "a frame is aligned to 64 bytes: hand over what needs more by pointer");
+
     value_.emplace(std::forward<U>(value));
   }
   T take() {

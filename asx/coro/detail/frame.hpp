@@ -25,6 +25,9 @@ struct promise_base;
 template <class T>
 class spawned;
 
+/// What a frame is aligned to, and so the most that its locals, its parameters and its value may ask for.
+inline constexpr std::size_t frame_alignment = 64;
+
 /// Null when the contract or the memory refuses.
 [[nodiscard]] ASX_API void* allocate_frame(std::size_t bytes, cx& c) noexcept;
 ASX_API void release_frame(void* frame, std::size_t bytes) noexcept;
