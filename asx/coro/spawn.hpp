@@ -107,7 +107,9 @@ class spawned : public coro_root {
     if (!p.is_ended) self.keep(p, c);
     if (ended.is_panic) c.panic("somebody it waited for panicked");
     self.end_body_(self);  // Destructors run now, while this still is the polled task.
-    if (ended.code == status::ok || ended.code == status::cancelled) return poll_result::ready;
+    if (ended.code == status::ok) return poll_result::ready;
+    // Cancelled is who was asked to be; who was not, and waited for somebody that was, has failed.
+    if (ended.code == status::cancelled && c.checkpoint() == status::cancelled) return poll_result::ready;
     c.set_error(ended.code, ended.detail);
     return poll_result::error;
   }
