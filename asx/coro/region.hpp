@@ -100,9 +100,14 @@ task<std::optional<typename spawned<T>::stored>> run_block(cx c, region_options 
   if (body.code != status::ok) co_await fail(body.code);
   if (block.has_timed_out()) co_return std::nullopt;
   if (block.end().code != status::ok || block.end().is_panic) co_await end_as(block.end());
-  outcome<typename spawned<T>::stored> out;
-  static_cast<void>(body.handle.take(out));
-  co_return std::move(out).value();
+  if constexpr (std::is_void_v<T>) {
+    co_return unit{};
+  } else {
+    outcome<T> out;
+    static_cast<void>(body.handle.take(out));
+    if (!out.has_value()) co_await fail(status::empty);  // Somebody completed the body from outside.
+    co_return std::move(out).value();
+  }
 }
 
 template <class T>
