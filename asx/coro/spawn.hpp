@@ -97,7 +97,10 @@ class spawned : public coro_root {
     resume_next(first_->handle_);
     return true;
   }
-  void forget_frame() noexcept { first_.reset(); }
+  void forget_frame() noexcept {
+    unwind();
+    first_.reset();
+  }
 
   static poll_result poll(void* context, cx& c) {
     auto& self = *static_cast<spawned*>(context);

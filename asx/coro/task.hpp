@@ -91,7 +91,7 @@ using value_of = decltype(std::declval<Op&>().take());
 template <class Op, bool Whole>
 class op_awaiter final : public waiting_op {
  public:
-  op_awaiter(Op&& op, promise_base& promise) : waiting_op(&op_awaiter::again), op_(std::move(op)), promise_(promise) {}
+  op_awaiter(Op&& op, promise_base& promise) : waiting_op(&op_awaiter::again, promise), op_(std::move(op)) {}
   op_awaiter(const op_awaiter&) = delete;
   op_awaiter& operator=(const op_awaiter&) = delete;
 
@@ -141,7 +141,6 @@ class op_awaiter final : public waiting_op {
   }
 
   Op op_;
-  promise_base& promise_;
   std::coroutine_handle<> self_;
   status code_ = status::would_block;
   bool is_answered_ = false;
@@ -172,7 +171,7 @@ template <class T, bool Whole>
 class child_awaiter final : public awaiting_parent {
  public:
   child_awaiter(task<T>&& child, promise_base& parent) noexcept
-      : awaiting_parent(&child_awaiter::done), child_(std::move(child)), parent_(parent) {}
+      : awaiting_parent(&child_awaiter::done, &child_awaiter::drop), child_(std::move(child)), parent_(parent) {}
   child_awaiter(const child_awaiter&) = delete;
   child_awaiter& operator=(const child_awaiter&) = delete;
 
@@ -201,8 +200,15 @@ class child_awaiter final : public awaiting_parent {
     if (Whole || !p.is_ended) {
       self.parent_.root->resume_next(self.self_);
     } else {
-      self.parent_.end(p.ended_with);
+      const ending how = p.ended_with;
+      self.child_ = task<T>(nullptr);  // Now, and not with the parent: frames in frames would nest on the stack.
+      self.parent_.end(how);
     }
+  }
+  static promise_base& drop(awaiting_parent& base) noexcept {
+    auto& self = static_cast<child_awaiter&>(base);
+    self.child_ = task<T>(nullptr);
+    return self.parent_;
   }
 
   task<T> child_;
@@ -267,14 +273,14 @@ class promise_of : public promise_base {
 
 template <class T>
 class promise final : public promise_of<T> {
+  static_assert(alignof(T) <= frame_alignment, "a frame is aligned to 64 bytes: hand over what needs more by pointer");
+
  public:
   using stored = T;
   task<T> get_return_object() noexcept { return task<T>(std::coroutine_handle<promise>::from_promise(*this)); }
   template <class U = T>
     requires std::constructible_from<T, U>
   void return_value(U&& value) {
-  static_assert(alignof(T) <= frame_alignment, "a frame is aligned to 64 bytes: hand over what needs more by pointer");
-
     value_.emplace(std::forward<U>(value));
   }
   T take() {

@@ -62,4 +62,10 @@ bool coro_root::run() {
   }
 }
 
+void coro_root::unwind() noexcept {
+  if (waiting_ == nullptr) return;
+  promise_base* p = &std::exchange(waiting_, nullptr)->promise_;
+  while (p->parent != nullptr) p = &p->parent->drop_(*p->parent);
+}
+
 }  // namespace asx::detail
