@@ -20,6 +20,7 @@
 #include <new>
 #include <optional>
 #include <source_location>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
@@ -68,6 +69,8 @@ struct spawn_options {
 
 namespace detail {
 
+/// Type and text of the exception that is being handled, terminated, as far as there is room.
+ASX_API void tell_exception(std::span<char> out) noexcept;
 /// The task that is polled panics with the type and text of the exception that is being handled.
 ASX_API void panic_with_exception(cx& c) noexcept;
 

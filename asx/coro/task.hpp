@@ -111,6 +111,7 @@ class op_awaiter final : public waiting_op {
     }
   }
   auto await_resume() {
+    if constexpr (!is_quiet) promise_.rethrow_kept();
     if constexpr (Whole) {
       using value = value_of<Op>;
       if constexpr (std::is_void_v<value>) {
@@ -127,17 +128,35 @@ class op_awaiter final : public waiting_op {
   }
 
  private:
+  static constexpr bool is_quiet = noexcept(std::declval<Op&>().poll(std::declval<cx&>()));
+
   // Polled again: false while it still waits.
   static bool again(waiting_op& base) {
     auto& self = static_cast<op_awaiter&>(base);
-    self.code_ = self.op_.poll(self.promise_.root->context);
-    if (self.code_ == status::would_block) return false;
-    if (Whole || self.code_ == status::ok) {
+    const bool has_thrown = self.poll_again();
+    if (self.code_ == status::would_block && !has_thrown) return false;
+    if (Whole || has_thrown || self.code_ == status::ok) {
       self.promise_.root->resume_next(self.self_);
     } else {
       self.promise_.end({self.code_});
     }
     return true;
+  }
+  // True when it threw: the coroutine is resumed to see it, as it would have at the first poll.
+  bool poll_again() noexcept {
+#if defined(__cpp_exceptions)
+    if constexpr (!is_quiet) {
+      try {
+        code_ = op_.poll(promise_.root->context);
+        return false;
+      } catch (...) {
+        promise_.unhandled_exception();
+        return true;
+      }
+    }
+#endif
+    code_ = op_.poll(promise_.root->context);
+    return false;
   }
 
   Op op_;

@@ -129,6 +129,12 @@ struct ASX_API promise_base {
     if (thrown != nullptr) std::rethrow_exception(thrown);
 #endif
   }
+  /// What an operation threw while its coroutine was suspended.
+  void rethrow_kept() {
+#if defined(__cpp_exceptions)
+    if (thrown != nullptr) std::rethrow_exception(std::exchange(thrown, nullptr));
+#endif
+  }
   /// What `attempt` gives for a coroutine that did not end ok.
   template <class T>
   [[nodiscard]] outcome<T> bad_outcome() const {
