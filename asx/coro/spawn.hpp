@@ -153,9 +153,39 @@ class spawned : public coro_root {
   std::uint32_t owners_ = 1;  // The task; a handle is one more.
 };
 
+// A reference parameter lives on in the frame. It must refer to the task's own copy of the argument, and not to
+// something that the argument was converted to for the call: that is gone before the task runs.
+template <class Param, class Arg>
+inline constexpr bool refers_to_copy = !std::is_reference_v<Param> ||
+                                       std::is_convertible_v<Arg*, std::remove_reference_t<Param>*>;
+template <class Param, class Arg>
+inline constexpr bool refers_to_copy<Param, std::reference_wrapper<Arg>> =
+    !std::is_reference_v<Param> || std::is_convertible_v<Arg*, std::remove_reference_t<Param>*>;
+
+template <class F, class... Args>
+struct call_of {  // Called with what it likes: nobody can tell.
+  static constexpr bool is_safe = true;
+};
+template <class R, class... Params, class... Args>
+struct call_of<R (*)(cx, Params...), Args...> {
+  static constexpr bool is_safe = (refers_to_copy<Params, Args> && ...);
+};
+template <class R, class... Params, class... Args>
+struct call_of<R (*)(cx, Params...) noexcept, Args...> : call_of<R (*)(cx, Params...), Args...> {};
+template <class R, class C, class... Params, class... Args>
+struct call_of<R (C::*)(cx, Params...), Args...> : call_of<R (*)(cx, Params...), Args...> {};
+template <class R, class C, class... Params, class... Args>
+struct call_of<R (C::*)(cx, Params...) const, Args...> : call_of<R (*)(cx, Params...), Args...> {};
+template <class F, class... Args>
+  requires requires { &F::operator(); }
+struct call_of<F, Args...> : call_of<decltype(&F::operator()), Args...> {};
+
 /// With the function and its arguments.
 template <class T, class F, class... Args>
 class spawned_body final : public spawned<T> {
+  static_assert(call_of<F, Args...>::is_safe,
+                "an argument would be converted for a reference parameter: spawn with the parameter's own type");
+
  public:
   template <class G, class... More>
   spawned_body(cx c, G&& f, More&&... args)
