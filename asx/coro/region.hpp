@@ -63,6 +63,8 @@ class ASX_API region_block {
   class closed_op {
    public:
     closed_op(region_block& of, instant until) noexcept : of_(&of), sleep_(until), has_limit_(!until.is_none()) {}
+    /// Takes the timer for the limit, before anything is started that it is to end.
+    [[nodiscard]] status arm(cx& c) noexcept;
     status poll(cx& c) noexcept;
     void take() const noexcept {}
 
@@ -79,7 +81,7 @@ class ASX_API region_block {
   [[nodiscard]] const ending& end() const noexcept { return end_; }
 
  private:
-  void judge(cx& c) noexcept;
+  void judge(bool is_cancelled) noexcept;
   void release() noexcept;
 
   kernel* kernel_ = nullptr;
@@ -88,15 +90,18 @@ class ASX_API region_block {
   ending end_{};
 };
 
-// Gives an empty optional when the time is over; `until` none: it never is.
+// Gives an empty optional when `limit` is over, counted from here: it is lazy like every coroutine.
 template <class T, class F, class... Args>
-task<std::optional<typename spawned<T>::stored>> run_block(cx c, region_options how, instant until,
+task<std::optional<typename spawned<T>::stored>> run_block(cx c, region_options how, duration limit,
                                                            std::source_location site, F f, Args... args) {
+  co_await checkpoint();  // A task that is cancelled starts nothing that its cancel would not reach.
   region_block block;
+  auto closed = block.closed(c.now() + limit);
+  if (const status s = closed.arm(c); s != status::ok) co_await fail(s);
   if (const status s = block.open(c, how, site); s != status::ok) co_await fail(s);
   auto body = spawn_in(block.home(), block.handle(), {.name = how.name}, std::move(f), std::move(args)...);
   if (body.code != status::ok) block.give_up();
-  co_await block.closed(until);
+  co_await std::move(closed);
   if (body.code != status::ok) co_await fail(body.code);
   if (block.has_timed_out()) co_return std::nullopt;
   if (block.end().code != status::ok || block.end().is_panic) co_await end_as(block.end());
@@ -127,7 +132,7 @@ auto region(cx c, const region_options& how, F&& f, Args&&... args)
     -> task<typename detail::task_of<F, Args...>::value_type> {
   using value = typename detail::task_of<F, Args...>::value_type;
   auto block = detail::run_block<value, std::decay_t<F>, std::decay_t<Args>...>(
-      c, how, instant::none(), std::source_location::current(), std::forward<F>(f), std::forward<Args>(args)...);
+      c, how, duration::max(), std::source_location::current(), std::forward<F>(f), std::forward<Args>(args)...);
   if constexpr (std::is_void_v<value>) {
     return detail::without_value(c, std::move(block));
   } else {
@@ -146,7 +151,7 @@ template <class F, class... Args>
 auto with_timeout(cx c, duration limit, F&& f, Args&&... args) {
   using value = typename detail::task_of<F, Args...>::value_type;
   return detail::run_block<value, std::decay_t<F>, std::decay_t<Args>...>(
-      c, region_options{}, c.now() + limit, std::source_location::current(), std::forward<F>(f),
+      c, region_options{}, limit, std::source_location::current(), std::forward<F>(f),
       std::forward<Args>(args)...);
 }
 
