@@ -45,7 +45,9 @@ namespace asx {
 template <class T = void>
 class task;
 
-/// What an awaited operation is: poll says would_block, ok or why not; take gives the value after ok.
+/// What an awaited operation is: poll says would_block, ok or why not; take gives the value after ok. One that has
+/// something to give back when it is not ok says it by `answer(code)`, which attempt gives then in place of
+/// `attempted`.
 template <class Op>
 concept operation = requires(Op& op, cx& c) {
   { op.poll(c) } -> std::same_as<status>;
@@ -112,7 +114,9 @@ class op_awaiter final : public waiting_op {
   }
   auto await_resume() {
     if constexpr (!is_quiet) promise_.rethrow_kept();
-    if constexpr (Whole) {
+    if constexpr (Whole && requires { op_.answer(code_); }) {
+      return op_.answer(code_);
+    } else if constexpr (Whole) {
       using value = value_of<Op>;
       if constexpr (std::is_void_v<value>) {
         if (code_ == status::ok) op_.take();
