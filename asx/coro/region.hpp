@@ -151,8 +151,7 @@ template <class F, class... Args>
 auto with_timeout(cx c, duration limit, F&& f, Args&&... args) {
   using value = typename detail::task_of<F, Args...>::value_type;
   return detail::run_block<value, std::decay_t<F>, std::decay_t<Args>...>(
-      c, region_options{}, limit, std::source_location::current(), std::forward<F>(f),
-      std::forward<Args>(args)...);
+      c, region_options{}, limit, std::source_location::current(), std::forward<F>(f), std::forward<Args>(args)...);
 }
 
 }  // namespace asx

@@ -156,8 +156,8 @@ class spawned : public coro_root {
 // A reference parameter lives on in the frame. It must refer to the task's own copy of the argument, and not to
 // something that the argument was converted to for the call: that is gone before the task runs.
 template <class Param, class Arg>
-inline constexpr bool refers_to_copy = !std::is_reference_v<Param> ||
-                                       std::is_convertible_v<Arg*, std::remove_reference_t<Param>*>;
+inline constexpr bool refers_to_copy =
+    !std::is_reference_v<Param> || std::is_convertible_v<Arg*, std::remove_reference_t<Param>*>;
 template <class Param, class Arg>
 inline constexpr bool refers_to_copy<Param, std::reference_wrapper<Arg>> =
     !std::is_reference_v<Param> || std::is_convertible_v<Arg*, std::remove_reference_t<Param>*>;

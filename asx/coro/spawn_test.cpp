@@ -168,7 +168,8 @@ TEST(coro_spawn, goes_on_without_its_handle_and_gives_everything_back) {
 TEST(coro_spawn, keeps_the_result_for_a_handle_that_outlives_the_region) {
   runtime rt;
   const region_handle region = must_create(rt, rt.root());
-  auto made = spawn_in(rt.kernel(), region, {}, [](cx) -> task<std::string> { co_return "kept as long as the handle"; });
+  auto made =
+      spawn_in(rt.kernel(), region, {}, [](cx) -> task<std::string> { co_return "kept as long as the handle"; });
   rt.run_until_idle();
   ASSERT_EQ(rt.kernel().close(region), status::ok);
   rt.run_until_idle();
@@ -213,8 +214,8 @@ TEST(coro_spawn, ends_with_err_when_it_joins_itself_and_does_not_attempt_it) {
   runtime rt;
   join_handle<void> handle;
   auto made = spawn_in(
-      rt.kernel(), rt.root(), {},
-      [](cx, join_handle<void>* own) -> task<> { static_cast<void>(co_await join(*own)); }, &handle);
+      rt.kernel(), rt.root(), {}, [](cx, join_handle<void>* own) -> task<> { static_cast<void>(co_await join(*own)); },
+      &handle);
   handle = std::move(made.handle);
   rt.run_until_quiescent();
   outcome<unit> out;
@@ -249,8 +250,8 @@ TEST(coro_spawn, refused_starts_nothing_and_destroys_function_and_arguments_once
     ASSERT_EQ(rt.kernel().close(region), status::ok);
     const std::uint64_t used = rt.kernel().nominal_used();
     const std::uint64_t state = rt.kernel().state_hash();
-    auto made = spawn_in(
-        rt.kernel(), region, {}, [own = life(book, 1)](cx, life) -> task<> { co_return; }, life(book, 2));
+    auto made =
+        spawn_in(rt.kernel(), region, {}, [own = life(book, 1)](cx, life) -> task<> { co_return; }, life(book, 2));
     EXPECT_EQ(made.code, status::region_not_open);
     EXPECT_TRUE(book.is_balanced());
     EXPECT_EQ(rt.kernel().nominal_used(), used);
@@ -269,8 +270,7 @@ TEST(coro_spawn, refused_starts_nothing_and_destroys_function_and_arguments_once
     runtime rt(config);
     auto one = spawn_in(rt.kernel(), rt.root(), {}, [](cx) -> task<> { co_await sleep(duration::seconds(1)); });
     rt.run_until_idle();
-    auto two = spawn_in(
-        rt.kernel(), rt.root(), {}, [](cx, life) -> task<> { co_return; }, life(book, 3));
+    auto two = spawn_in(rt.kernel(), rt.root(), {}, [](cx, life) -> task<> { co_return; }, life(book, 3));
     EXPECT_EQ(two.code, status::resource_exhausted);
     EXPECT_TRUE(book.is_balanced());
   }
@@ -296,8 +296,8 @@ TEST(coro_spawn, refused_at_any_byte_or_request_leaves_the_runtime_as_it_was) {
     const nothing_left before(rt);
     {
       auto made = spawn_in(
-          rt.kernel(), rt.root(), {},
-          [own = life(book, 1)](cx, life, const life&) -> task<> { co_return; }, life(book, 2), life(book, 3));
+          rt.kernel(), rt.root(), {}, [own = life(book, 1)](cx, life, const life&) -> task<> { co_return; },
+          life(book, 2), life(book, 3));
       if (memory.requests() <= memory.refuse_from) {
         EXPECT_EQ(made.code, status::ok);
         rt.run_until_quiescent();

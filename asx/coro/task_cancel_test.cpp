@@ -145,8 +145,8 @@ task<> tour(cx c, book_of_lives* book, semaphore units, mutex<int> guarded, noti
       co_await yield();
     });
     EXPECT_EQ(borrowed, 2);
-    const auto late = co_await with_timeout(c, duration::milliseconds(1),
-                                            [](cx) -> task<> { co_await sleep(duration::seconds(1)); });
+    const auto late =
+        co_await with_timeout(c, duration::milliseconds(1), [](cx) -> task<> { co_await sleep(duration::seconds(1)); });
     EXPECT_FALSE(late.has_value());
   }
 }

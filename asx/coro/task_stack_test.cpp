@@ -117,8 +117,7 @@ task<int> deep(cx c, stack_span* going, stack_span* ended, int left, ending how)
 
 TEST(coro_stack, is_flat_with_ten_thousand_coroutines_in_each_other_however_they_end) {
   constexpr int depth = 10'000;
-  for (const ending how :
-       {ending::value, ending::err, ending::cancel, ending::complete, ending::unwatched_cancel}) {
+  for (const ending how : {ending::value, ending::err, ending::cancel, ending::complete, ending::unwatched_cancel}) {
     runtime rt;
     stack_span going;
     stack_span ended;

@@ -61,7 +61,9 @@ TEST(coro_task, destroys_the_arguments_of_one_that_is_never_awaited) {
           ++*n;
           co_return;
         };
-        { const task<> unused = never(c, life(*b, 1), count); }
+        {
+          const task<> unused = never(c, life(*b, 1), count);
+        }
         EXPECT_EQ(b->died, 1);
         task<> first = never(c, life(*b, 2), count);
         task<> second = never(c, life(*b, 3), count);
