@@ -55,10 +55,7 @@ TEST(coro_spawn, keeps_captures_and_arguments_of_a_scope_that_is_gone) {
 }
 
 // What would refer to a text that is gone before the task runs is told apart from what refers to the task's own copy.
-task<> reads(cx, const std::string&) {
-  co_return;
-}
-using reads_fn = decltype(&reads);
+using reads_fn = task<> (*)(cx, const std::string&);
 inline constexpr auto reads_too = [](cx, const std::string&, int&&) -> task<> { co_return; };
 using reads_too_fn = std::remove_const_t<decltype(reads_too)>;
 inline constexpr auto takes = [](cx, std::string, std::string_view) -> task<> { co_return; };

@@ -196,8 +196,11 @@ TEST(coro_cancel_sweep, leaves_nothing_of_any_operation_behind_at_any_point) {
 
 task<> nest(cx c, book_of_lives* book, int left) {
   const life here(*book, left);
-  if (left == 0) co_await sleep(duration::hours(1));
-  co_await nest(c, book, left - 1);
+  if (left == 0) {
+    co_await sleep(duration::hours(1));
+  } else {
+    co_await nest(c, book, left - 1);
+  }
 }
 
 // Three wakes are what design asks for; here it is one poll that sees the cancel and one that finalizes.

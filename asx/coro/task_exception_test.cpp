@@ -172,7 +172,6 @@ TEST(coro_exceptions, of_a_value_that_cannot_be_moved_panic_the_task_and_leak_no
           },
           moves);
       rt.run_until_quiescent();
-      outcome<unit> unused;
       task_outcome how;
       ASSERT_EQ(rt.kernel().result(made.handle.task(), how), status::ok);
       has_succeeded = how.is_ok();
