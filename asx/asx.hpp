@@ -31,14 +31,10 @@
 #include "asx/model/witness.hpp"        // how far a cancellation has come
 
 // journal: what happened, in order, with a digest
-#include "asx/journal/compare.hpp"         // sameness, or the first difference
-#include "asx/journal/event.hpp"           // 64 bytes that mean the same everywhere
-#include "asx/journal/event_table.hpp"     // what each kind of event says
-#include "asx/journal/file.hpp"            // files that survive the death of their writer
-#include "asx/journal/journal.hpp"         // the ring and the running digest
-#include "asx/journal/schedule_check.hpp"  // was the schedule legal, and who waited longest
-#include "asx/journal/why.hpp"             // why cancelled, blocked, refused, late
-// Codecs and exports are for tools: asx/journal/codec_*.hpp, asx/journal/export_*.hpp.
+#include "asx/journal/event.hpp"        // 64 bytes that mean the same everywhere
+#include "asx/journal/event_table.hpp"  // what each kind of event says
+#include "asx/journal/journal.hpp"      // the ring and the running digest
+// For tools, and not included here: compare.hpp, file.hpp, schedule_check.hpp, why.hpp, codec_*.hpp, export_*.hpp.
 
 // wheel: who is due
 #include "asx/wheel/timer_wheel.hpp"  // O(1) timers, exact deadlines, deterministic order
@@ -57,7 +53,30 @@
 #include "asx/kernel/report.hpp"    // who is alive, and why
 
 // runtime: ports and drives
+#include "asx/runtime/drive_live.hpp"   // on the machine's own clock
 #include "asx/runtime/port_clock.hpp"   // virtual and steady time
 #include "asx/runtime/port_park.hpp"    // how a drive waits
 #include "asx/runtime/runtime.hpp"      // a whole runtime as one object
 #include "asx/runtime/worker_step.hpp"  // what is due, then one dispatch
+
+// chan: values from task to task
+#include "asx/chan/mpsc.hpp"     // bounded, two-phase, many senders
+#include "asx/chan/tracked.hpp"  // permits that must not be forgotten
+
+// sync: taking turns
+#include "asx/sync/mutex.hpp"      // a value that one task at a time may touch
+#include "asx/sync/notify.hpp"     // something happened
+#include "asx/sync/semaphore.hpp"  // units to take and give back
+
+// coro: what users write
+#include "asx/coro/chan.hpp"     // reserve, send, recv
+#include "asx/coro/combine.hpp"  // join_all, race, first_ok, quorum, retry, for_each
+#include "asx/coro/region.hpp"   // blocks that wait for their children
+#include "asx/coro/run.hpp"      // a whole program
+#include "asx/coro/select.hpp"   // the first of several operations
+#include "asx/coro/spawn.hpp"    // tasks and their results
+#include "asx/coro/sync.hpp"     // acquire, lock, wait
+#include "asx/coro/task.hpp"     // coroutines
+#include "asx/coro/time.hpp"     // sleep, interval, yield
+
+// lab: for tests, and not included here: asx/lab/lab.hpp, asx/lab/gtest.hpp.

@@ -63,11 +63,16 @@ class ASX_API block_pool {
   struct free_block {
     free_block* next;
   };
-  static constexpr std::size_t smallest = 64;  // Every block of a class is aligned to this.
-  static constexpr std::size_t classes = 15;   // 64 B to 1 MiB.
+  static constexpr std::size_t smallest = 64;
+  static constexpr std::size_t classes = 15;        // 64 B to 1 MiB.
+  static constexpr std::size_t most_aligned = 512;  // A block is aligned to its size, up to this.
+  static constexpr std::size_t alignment_of(std::size_t at) noexcept {
+    return (smallest << at) < most_aligned ? smallest << at : most_aligned;
+  }
 
   [[nodiscard]] static std::size_t class_of(std::size_t bytes, std::size_t alignment) noexcept {
-    if (alignment > smallest || bytes > (smallest << (classes - 1))) return classes;
+    if (bytes < alignment) bytes = alignment;
+    if (alignment > most_aligned || bytes > (smallest << (classes - 1))) return classes;
     return bytes <= smallest ? 0 : static_cast<std::size_t>(std::bit_width((bytes - 1) / smallest));
   }
   [[nodiscard]] void* fetch(std::size_t at, std::size_t bytes, std::size_t alignment) noexcept;

@@ -36,7 +36,8 @@ status channel_core::create(kernel& k, region_handle region, const element_type&
   }
   // What no address space holds is refused before it is computed with.
   constexpr std::uint64_t most = SIZE_MAX / 4;
-  const bool is_possible = (std::uint64_t{capacity} + 1) <= most / (sizeof(permit_slot) + values.bytes);
+  const bool is_possible =
+      capacity <= INT32_MAX && (std::uint64_t{capacity} + 1) <= most / (sizeof(permit_slot) + values.bytes);
   thing_order order{thing_family::channel, UINT64_MAX / 4, most, values.alignment};
   if (is_possible) order = order_of(values, capacity);
   const thing_room room = extension::make_room(k, region, order);
@@ -191,7 +192,7 @@ void channel_core::queue_now(std::uint64_t asked) noexcept {
 }
 
 const cleanup_ops channel_core::plain_permit{&channel_core::unwind, nullptr};
-const cleanup_ops channel_core::tracked_permit{&channel_core::unwind, "OBLIGATION TOKEN LEAKED: SendPermit"};
+const cleanup_ops channel_core::tracked_permit{&channel_core::unwind, tracked_leak_message.data()};
 
 // The holder ends. A promise that it forgot stays reserved until its region sweeps; otherwise it is aborted.
 void channel_core::unwind(cleanup_hook& hook, kernel& k, bool is_leak) noexcept {
@@ -200,9 +201,8 @@ void channel_core::unwind(cleanup_hook& hook, kernel& k, bool is_leak) noexcept 
   const bool is_tracked = p.ops == &tracked_permit;
   const obligation_handle promise = p.obligation;
   const bool is_forgotten = is_tracked && is_leak;
-  const std::uint64_t told = c.end_permit(p, is_forgotten ? event_kind::permit_dropped : event_kind::permit_aborted);
-  if (is_tracked && !is_leak) static_cast<void>(k.abort(promise));
-  c.return_slot(told);
+  c.return_slot(c.end_permit(p, is_forgotten ? event_kind::permit_dropped : event_kind::permit_aborted));
+  if (is_tracked && !is_leak) static_cast<void>(k.abort(promise));  // Last: it may end regions, and the channel.
 }
 
 permit_core& permit_core::operator=(permit_core&& other) noexcept {
@@ -307,11 +307,16 @@ status channel_core::try_reserve(permit_core& out, const tracked_order* promise)
 status channel_core::admit_evicting(bool& evicts) const noexcept {
   if (is_receiver_dropped_) return status::disconnected;
   evicts = !(waiters_.empty() && has_room());
-  if (!extension::has_trace(home, 6)) return status::resource_exhausted;
-  if (!evicts) return status::ok;
+  if (!evicts) return extension::has_trace(home, 6) ? status::ok : status::resource_exhausted;
   // Inside the destructor of a value that just left, the spare place may be taken.
-  const bool has_spare = in_hand_ == 0 || std::uint64_t{queued_} + reserved() + in_hand_ <= capacity_;
-  return queued_ != 0 && has_spare ? status::ok : status::full;
+  const bool has_spare = in_hand_ == 0 || has_room();
+  if (queued_ == 0 || !has_spare) return status::full;
+  return extension::has_trace(home, 6) ? status::ok : status::resource_exhausted;
+}
+
+std::uint64_t channel_core::note_left(std::uint64_t task, std::uint64_t waiter_id, leave_code how) noexcept {
+  return extension::note(home, event_kind::send_waiter_removed, number, task, waiter_id,
+                         pack(static_cast<std::uint64_t>(how), waiters_.size()));
 }
 
 // A waiter went by itself, was cancelled or disconnected, or its task ended: its place is the next one's.
@@ -319,8 +324,7 @@ void channel_core::waiter_left(wait_queue& queue, waiter& w, waiter_name who, le
   channel_core& c = static_cast<send_queue&>(queue).core;
   --static_cast<reserve_wait&>(w).from_->pending_;
   c.renew_ways();
-  const std::uint64_t told = extension::note(c.home, event_kind::send_waiter_removed, c.number, who.task.value, who.id,
-                                             pack(static_cast<std::uint64_t>(how), c.waiters_.size()));
+  const std::uint64_t told = c.note_left(who.task.value, who.id, how);
   c.return_slot(told);
 }
 
@@ -347,7 +351,10 @@ status channel_core::wait_or_recv(cx& c) noexcept {
     stop_waiting();
     return status::disconnected;
   }
-  if (!extension::has_trace(home, 4)) return status::resource_exhausted;
+  if (!extension::has_trace(home, 4)) {
+    stop_waiting();
+    return status::resource_exhausted;
+  }
   if (receivers_.empty() || &extension::waiting_task(receiver_wait_) != &extension::task_of(c)) {
     note(event_kind::receiver_waits, 0, 0);
   }
@@ -361,9 +368,9 @@ status channel_core::try_recv() const noexcept {
 }
 
 void channel_core::drop_shell() noexcept {
-  if (in_hand_-- > 1) {
-    --shells_;
-    ++free_;
+  if (--in_hand_ != 0) return;
+  if (shells_ != 0) {
+    free_ += std::exchange(shells_, 0);
     return_slot(0);
   } else if (is_dead_end()) {
     free_if_done();

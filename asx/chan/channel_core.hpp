@@ -69,6 +69,8 @@ class ASX_API reserve_wait : public waiter {
   sender_core* from_ = nullptr;  // Meaningful while it waits.
 };
 
+inline constexpr std::string_view tracked_leak_message = "OBLIGATION TOKEN LEAKED: SendPermit";
+
 /// Where the obligation of a tracked permit is made.
 struct tracked_order {
   region_handle region;
@@ -281,7 +283,7 @@ class ASX_API channel_core final : public thing {
     head_ = head_ + 1 == slots_ ? 0 : head_ + 1;
     --queued_;
     ++free_;
-    if (destroy_ != nullptr && ++in_hand_ > 1) {
+    if (destroy_ != nullptr && in_hand_++ != 0) {  // Behind an outer one: its place is not free before that is.
       ++shells_;
       --free_;
     }
@@ -289,6 +291,8 @@ class ASX_API channel_core final : public thing {
   }
   void drop_shell() noexcept;
   void return_slot(std::uint64_t cause) noexcept;
+  void drop_waiters(sender_core& from) noexcept;
+  std::uint64_t note_left(std::uint64_t task, std::uint64_t waiter_id, leave_code how) noexcept;
   void wake_senders(std::uint64_t cause) noexcept;
   void wake_receiver(wake_code why, std::uint64_t cause) noexcept;
   void stop_waiting() noexcept;
@@ -311,7 +315,7 @@ class ASX_API channel_core final : public thing {
   const bool is_quiet_;        // Nobody listens: the ways through the header are taken.
   bool is_busy_ = false;       // Values are being destroyed: it is not freed before the end of that.
   std::uint32_t in_hand_ = 0;  // Values that left the ring and are not destroyed yet,
-  std::uint32_t shells_ = 0;   // and those beyond the first of them, which take up room.
+  std::uint32_t shells_ = 0;   // and the places left since the first of them was, which take up room.
   permit_slot* free_permits_;
   std::uint64_t last_permit_ = 0;  // As many were reserved.
   std::uint64_t sent_ = 0;
@@ -353,8 +357,15 @@ class ASX_API sender_core {
   [[nodiscard]] channel_core* get() const noexcept { return channel_.get(); }
   [[nodiscard]] status why_not() const noexcept { return channel_.absence(); }
   [[nodiscard]] bool is_dead() const noexcept { return channel_.is_null(); }
+  [[nodiscard]] bool is_stale() const noexcept { return get() == nullptr && why_not() == status::stale_handle; }
   [[nodiscard]] status clone(sender_core& out) const noexcept;
   void drop() noexcept;
+  /// What a cancel point says when there is no channel: stale_handle, what `region` says, cancelled, disconnected.
+  [[nodiscard]] status poll_gone(cx& c, reserve_wait& w, const region_handle* region = nullptr) const noexcept;
+  /// And a try_ form of a tracked sender.
+  [[nodiscard]] status try_gone(region_handle region) const noexcept;
+  /// The runtime's, also of a channel that is gone; null when it is dead.
+  [[nodiscard]] kernel* home() const noexcept { return channel_.home(); }
 
  private:
   friend class channel_core;
@@ -378,6 +389,8 @@ class ASX_API receiver_core {
   [[nodiscard]] status why_not() const noexcept { return channel_.absence(); }
   [[nodiscard]] bool is_dead() const noexcept { return channel_.is_null(); }
   void drop() noexcept;
+  /// What a cancel point says when there is no channel: stale_handle, cancelled, disconnected.
+  [[nodiscard]] status poll_gone(cx& c) const noexcept;
 
  private:
   thing_ref<channel_core> channel_;

@@ -9,29 +9,46 @@ namespace asx {
 
 // ---- senders ------------------------------------------------------------------------------------------------------
 
+// Once no sender counts, none ever does. Senders that are left when the region took the channel down count no
+// more; they still find it while a value of it is being destroyed.
 void channel_core::add_sender() noexcept {
+  if (senders_ == 0) return;
   ++senders_;
   note(event_kind::sender_cloned, senders_, 0);
 }
 
 void channel_core::drop_sender(sender_core& from) noexcept {
-  for (waiter* w = waiters_.head(); from.pending_ != 0 && w != nullptr;) {  // they leave with it.
-    auto& mine = static_cast<reserve_wait&>(*w);
-    w = waiters_.after(*w);
-    if (mine.from_ != &from) continue;
-    extension::task_record& t = extension::waiting_task(mine);
-    mine.leave();
-    extension::wake(home, t, wake_code::disconnected);  // It finds a dead sender.
-  }
+  if (from.pending_ != 0) drop_waiters(from);
   --senders_;
   std::uint64_t told = note(event_kind::sender_dropped, senders_, 0);
   if (senders_ == 0 && is_receiver_dropped_) {
     told = note(event_kind::channel_fully_closed_by_sender, 0, 0);
   } else if (senders_ == 0) {
+    check();
     told = note(event_kind::channel_sender_closed, 0, room());
     wake_receiver(wake_code::disconnected, told);  // with permits outstanding, too.
   }
-  return_slot(told);
+  free_if_done();
+}
+
+// they leave with their sender, and are told; then it is the turn of whoever is first now.
+void channel_core::drop_waiters(sender_core& from) noexcept {
+  wait_queue leaving;
+  for (waiter* w = waiters_.head(); w != nullptr;) {
+    auto& mine = static_cast<reserve_wait&>(*w);
+    w = waiters_.after(*w);
+    if (mine.from_ != &from) continue;
+    extension::move_to(waiters_, leaving, mine);
+    note_left(extension::number_of(extension::waiting_task(mine)), mine.id(), leave_code::dropped);
+  }
+  from.pending_ = 0;
+  renew_ways();
+  while (waiter* const w = leaving.head()) {
+    extension::task_record& t = extension::waiting_task(*w);
+    extension::remove(leaving, *w);
+    extension::wake(home, t, wake_code::disconnected);
+  }
+  return_slot(0);
 }
 
 sender_core::sender_core(const sender_core& other) noexcept : channel_(other.channel_) {
@@ -77,6 +94,27 @@ void sender_core::drop() noexcept {
   channel_ = {};
 }
 
+// The order of refusals does not depend on whether the channel is still there.
+status sender_core::poll_gone(cx& c, reserve_wait& w, const region_handle* region) const noexcept {
+  w.leave();
+  const status gone = why_not();
+  if (gone == status::stale_handle) return gone;
+  if (region != nullptr) {
+    if (const status s = extension::gate(*home(), *region); s != status::ok) {
+      return extension::refuse(*home(), event_kind::refused_slot, 0, s);
+    }
+  }
+  const status s = extension::checkpoint(c);
+  return s == status::ok ? gone : s;
+}
+
+status sender_core::try_gone(region_handle region) const noexcept {
+  const status gone = why_not();
+  if (gone == status::stale_handle) return gone;
+  const status s = extension::gate(*home(), region);
+  return s == status::ok ? gone : s;
+}
+
 // ---- the receiver -------------------------------------------------------------------------------------------------
 
 // flag, queue, waker, senders, values.
@@ -93,6 +131,7 @@ void channel_core::drop_receiver() noexcept {
       note(senders_ == 0 ? event_kind::channel_fully_closed_by_receiver : event_kind::channel_receiver_closed,
            pack(senders_, count), 0);
   wake_senders(told);
+  check();
   discard(first, count);
   free_if_done();
 }
@@ -120,6 +159,13 @@ void receiver_core::drop() noexcept {
   channel_core* const c = get();
   channel_ = {};
   if (c != nullptr) c->drop_receiver();
+}
+
+status receiver_core::poll_gone(cx& c) const noexcept {
+  const status gone = why_not();
+  if (gone == status::stale_handle) return gone;
+  const status s = extension::checkpoint(c);
+  return s == status::ok ? gone : s;
 }
 
 // ---- the end ------------------------------------------------------------------------------------------------------
@@ -175,7 +221,8 @@ permit_slot* channel_core::held_in_order() noexcept {
 // The region has let go of it already.
 void channel_core::take_down(owned& self, kernel& k) noexcept {
   auto& c = static_cast<channel_core&>(self);
-  c.is_busy_ = true;  // Nobody frees it meanwhile.
+  const bool was_busy = std::exchange(c.is_busy_, true);  // Nobody frees it meanwhile.
+  extension::retire(k, c.key);                            // Endpoints find nothing from here on.
   for (permit_slot* p = c.held_in_order(); p != nullptr;) {
     permit_slot& permit = *p;
     p = permit.next_free;
@@ -200,18 +247,14 @@ void channel_core::take_down(owned& self, kernel& k) noexcept {
     const std::uint64_t which = w->id();
     extension::remove(c.waiters_, *w);
     c.renew_ways();
-    extension::note(k, event_kind::send_waiter_removed, c.number, extension::number_of(t), which,
-                    pack(static_cast<std::uint64_t>(leave_code::disconnected), c.waiters_.size()));
+    c.note_left(extension::number_of(t), which, leave_code::disconnected);
     extension::wake(k, t, wake_code::disconnected, told);
   }
   c.wake_receiver(wake_code::disconnected, told);
-  c.discard(first, count);
   c.senders_ = 0;  // Those that are left find nothing.
-  if (c.in_hand_ == 0) {
-    c.free();
-  } else {
-    c.is_busy_ = false;  // Whoever destroys the last value frees it.
-  }
+  c.discard(first, count);
+  c.is_busy_ = was_busy;
+  c.free_if_done();  // Or whoever is destroying values of it right now does.
 }
 
 bool channel_core::is_drained(const owned& self) noexcept {

@@ -99,10 +99,7 @@ class [[nodiscard("a permit is sent or aborted")]] send_permit {
   ASX_ALWAYS_INLINE send_result<T> send(T value) {
     channel_core* const c = core_.held_in();
     if (c == nullptr) return {core_.refuse_again(), std::optional<T>(std::in_place, std::move(value))};
-    if (!c->has_receiver()) {
-      c->give_up(core_, event_kind::permit_disconnected);
-      return {status::disconnected, std::optional<T>(std::in_place, std::move(value))};
-    }
+    if (!c->has_receiver()) return hand_back(*c, value);
     new (c->tail_for<T>()) T(std::move(value));
     c->commit(core_);
     return {};
@@ -117,6 +114,12 @@ class [[nodiscard("a permit is sent or aborted")]] send_permit {
  private:
   template <class>
   friend class sender;
+  // The value first: a move that throws leaves the permit as it was.
+  send_result<T> hand_back(channel_core& c, T& value) {
+    send_result<T> out{status::disconnected, std::optional<T>(std::in_place, std::move(value))};
+    c.give_up(core_, event_kind::permit_disconnected);
+    return out;
+  }
   permit_core core_;
 };
 
@@ -134,10 +137,10 @@ class sender {
   /// stale_handle, cancelled, disconnected, resource_exhausted (max_channel_waiters): nothing is left in the queue.
   [[nodiscard]] ASX_ALWAYS_INLINE status poll_reserve(cx& c, reserve_wait& w, send_permit<T>& out) noexcept {
     channel_core* const core = core_.get();
-    if (core == nullptr) return gone(w);
+    if (core == nullptr) return core_.poll_gone(c, w);
     return core->poll_reserve(core_, c, w, out.core_);
   }
-  /// ok, stale_handle, disconnected, full.
+  /// ok, stale_handle, disconnected, full; resource_exhausted when a trace must not overflow and is full.
   [[nodiscard]] status try_reserve(send_permit<T>& out) noexcept {
     channel_core* const core = core_.get();
     return core == nullptr ? core_.why_not() : core->try_reserve(out.core_);
@@ -152,18 +155,21 @@ class sender {
   }
   /// Makes room by taking the oldest message out, if it must; full when there is none that is committed.
   evict_result<T> send_evict_oldest(T value) {
+    evict_result<T> out;  // Returned on every path, so that nothing is moved once more on the way out.
     channel_core* const core = core_.get();
     bool evicts = false;
-    const status s = core == nullptr ? core_.why_not() : core->admit_evicting(evicts);
-    if (s != status::ok) return {s, {}, std::optional<T>(std::in_place, std::move(value))};
-    T* const placed = new (core->tail()) T(std::move(value));
+    out.code = core == nullptr ? core_.why_not() : core->admit_evicting(evicts);
+    if (out.code != status::ok) {
+      out.value.emplace(std::move(value));
+      return out;
+    }
+    T* const placed = new (core->tail_for<T>()) T(std::move(value));
     if (!evicts) {
       core->commit_now();
-      return {};
+      return out;
     }
     unplaced guard{placed};
-    T& oldest = *std::launder(static_cast<T*>(core->head()));
-    evict_result<T> out{status::ok, std::optional<T>(std::in_place, std::move(oldest)), {}};
+    out.evicted.emplace(std::move(*std::launder(core->head_as<T>())));
     guard.value = nullptr;
     void* const shell = core->commit_evicting();
     if constexpr (!std::is_trivially_destructible_v<T>) {
@@ -195,11 +201,6 @@ class sender {
       if (value != nullptr) std::destroy_at(value);
     }
   };
-  [[nodiscard]] status gone(reserve_wait& w) const noexcept {
-    w.leave();
-    return core_.why_not();
-  }
-
   sender_core core_;
 };
 
@@ -214,7 +215,7 @@ class receiver {
   /// A cancel point. ok and the oldest value; stale_handle, cancelled, disconnected; would_block: the task is woken.
   ASX_ALWAYS_INLINE recv_result<T> poll_recv(cx& c) {
     channel_core* const core = core_.get();
-    const status s = core == nullptr ? core_.why_not() : core->poll_recv(c);
+    const status s = core == nullptr ? core_.poll_gone(c) : core->poll_recv(c);
     if (s != status::ok) return {s, {}};
     return detail::take_from<T>(*core);
   }
@@ -222,7 +223,7 @@ class receiver {
   /// once.
   [[nodiscard]] status poll_ready(cx& c) noexcept {
     channel_core* const core = core_.get();
-    return core == nullptr ? core_.why_not() : core->poll_recv(c);
+    return core == nullptr ? core_.poll_gone(c) : core->poll_recv(c);
   }
   /// ok and the oldest value; stale_handle, disconnected, empty.
   recv_result<T> try_recv() {

@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "asx/runtime/runtime.hpp"
@@ -53,6 +56,41 @@ TEST(mpsc, carries_values_from_one_task_to_another_in_order) {
   EXPECT_EQ(w.got, (std::vector<int>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}));
   w.rx.drop();
   EXPECT_TRUE(rt.shutdown().is_quiescent());
+}
+
+// Speaks when it is destroyed, moved from or not.
+struct echo {
+  explicit echo(std::function<void()>& what) noexcept : say(&what) {}
+  echo(echo&& other) noexcept : say(other.say) {}
+  echo& operator=(echo&&) = delete;
+  ~echo() {
+    if (*say) std::exchange(*say, nullptr)();
+  }
+  std::function<void()>* say;
+};
+
+TEST(mpsc, a_value_that_goes_may_close_the_region_and_drop_or_copy_a_sender) {
+  for (const bool copies : {false, true}) {
+    std::function<void()> last;
+    runtime rt;
+    region_handle in;
+    ASSERT_EQ(rt.kernel().create_region(rt.root(), {}, in), status::ok);
+    auto ends = channel<echo>(rt.kernel(), in, 2);
+    ASSERT_EQ(ends.code, status::ok);
+    EXPECT_EQ(ends.tx.try_send(echo(last)).code, status::ok);
+    const std::uint64_t bytes = rt.kernel().nominal_used();
+    last = [&] {
+      EXPECT_EQ(rt.kernel().close(in), status::ok);
+      if (copies) {
+        sender<echo> copy = ends.tx;
+      } else {
+        ends.tx.drop();
+      }
+    };
+    EXPECT_EQ(ends.rx.try_recv().code, status::ok);
+    EXPECT_LT(rt.kernel().nominal_used(), bytes) << "its storage is free";
+    EXPECT_EQ(ends.tx.try_send(echo(last)).code, copies ? status::disconnected : status::stale_handle);
+  }
 }
 
 TEST(mpsc, hands_back_what_it_cannot_deliver) {

@@ -6,11 +6,11 @@ namespace asx {
 
 namespace {
 
-bool is_unwinding() noexcept {
+int exceptions_in_flight() noexcept {
 #if defined(__cpp_exceptions)
-  return std::uncaught_exceptions() != 0;
+  return std::uncaught_exceptions();
 #else
-  return false;
+  return 0;
 #endif
 }
 
@@ -19,6 +19,7 @@ bool is_unwinding() noexcept {
 void tracked_core::take(permit_core& permit) noexcept {
   if (permit_.number_ != 0) drop();
   obligation_ = permit.slot_->obligation;
+  exceptions_ = exceptions_in_flight();
   permit_ = std::move(permit);
 }
 
@@ -27,6 +28,7 @@ tracked_core& tracked_core::operator=(tracked_core&& other) noexcept {
     if (permit_.number_ != 0) drop();
     permit_ = std::move(other.permit_);
     obligation_ = other.obligation_;
+    exceptions_ = other.exceptions_;
   }
   return *this;
 }
@@ -34,11 +36,8 @@ tracked_core& tracked_core::operator=(tracked_core&& other) noexcept {
 status tracked_core::poll_reserve(sender_core& from, cx& c, reserve_wait& w, tracked_core& out,
                                   const std::source_location& site) noexcept {
   channel_core* const core = from.get();
-  if (core == nullptr) {
-    w.leave();
-    return from.why_not();
-  }
   const tracked_order promise{c.region(), site};
+  if (core == nullptr) return from.poll_gone(c, w, &promise.region);
   permit_core permit;
   const status s = core->poll_reserve(from, c, w, permit, &promise);
   if (s == status::ok) out.take(permit);
@@ -48,7 +47,7 @@ status tracked_core::poll_reserve(sender_core& from, cx& c, reserve_wait& w, tra
 status tracked_core::try_reserve(sender_core& from, region_handle region, tracked_core& out,
                                  const std::source_location& site) noexcept {
   channel_core* const core = from.get();
-  if (core == nullptr) return from.why_not();
+  if (core == nullptr) return from.try_gone(region);
   const tracked_order promise{region, site};
   permit_core permit;
   const status s = core->try_reserve(permit, &promise);
@@ -57,9 +56,9 @@ status tracked_core::try_reserve(sender_core& from, region_handle region, tracke
 }
 
 std::optional<region_handle> tracked_core::region_of_caller(const sender_core& from) noexcept {
-  const channel_core* const core = from.get();
-  if (core == nullptr) return std::nullopt;
-  const auto* const t = extension::polled(core->home);
+  const kernel* const k = from.home();
+  if (k == nullptr) return std::nullopt;
+  const auto* const t = extension::polled(*k);
   if (t == nullptr) return std::nullopt;
   return extension::region_of(*t);
 }
@@ -111,7 +110,7 @@ void tracked_core::drop() noexcept {
   }
   kernel& k = c->home;
   const auto* const t = extension::polled(k);
-  if (is_unwinding() || (t != nullptr && extension::is_giving_up(*t))) {
+  if (exceptions_in_flight() > exceptions_ || (t != nullptr && extension::is_giving_up(*t))) {
     static_cast<void>(abort());
     return;
   }

@@ -26,8 +26,6 @@
 
 namespace asx {
 
-inline constexpr std::string_view tracked_leak_message = "OBLIGATION TOKEN LEAKED: SendPermit";
-
 /// Evidence that a promise was kept: only a send that queued its value makes one.
 class committed_proof {
  public:
@@ -93,6 +91,7 @@ class ASX_API tracked_core {
 
   permit_core permit_;
   obligation_handle obligation_{};
+  int exceptions_ = 0;  // In flight when it was taken: one more, and its poll is being unwound.
 };
 
 template <class T>
@@ -147,7 +146,7 @@ class tracked_sender {
   [[nodiscard]] status try_reserve(tracked_permit<T>& out,
                                    std::source_location site = std::source_location::current()) noexcept {
     const std::optional<region_handle> region = tracked_core::region_of_caller(base_.core());
-    if (!region) return base_.core().get() == nullptr ? base_.core().why_not() : status::invalid_argument;
+    if (!region) return base_.core().is_stale() ? status::stale_handle : status::invalid_argument;
     return tracked_core::try_reserve(base_.core(), *region, out.core_, site);
   }
   /// For a host, which names the region.

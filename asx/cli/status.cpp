@@ -21,8 +21,8 @@ const status_info& look_up(const std::string& word) {
   if (row != nullptr) return *row;
   std::vector<std::string_view> names;
   for (const status_info& s : status_table) names.push_back(word.starts_with("ASX") ? s.c_name : s.name);
-  throw bad_word(
-      fmt::format("'{}' is no status: numbers are 0 to 27 and 100 to 106.{}", word, suggestion(word, names)));
+  throw bad_word(fmt::format("'{}' is no status: numbers are 0 to 27 and 100 to {}.{}", word,
+                             static_cast<unsigned>(status_table.back().code), suggestion(word, names)));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ status region_block::open(cx& c, const region_options& how, const std::source_lo
   spec.owner = c.handle();
   spec.ends_when_empty = true;
   spec.fails_fast = how.policy == region_policy::fail_fast;
+  policy_ = how.policy;
   const status s = kernel_->create_region(c.region(), spec, region_, site);
   if (s != status::ok) kernel_ = nullptr;
   return s;
@@ -42,10 +43,7 @@ status region_block::closed_op::poll(cx& c) noexcept {
     }
   }
   const status s = k.await_closed(of_->region_, c, wait_);
-  if (s == status::ok) {
-    of_->judge(is_cancelled);
-    return s;
-  }
+  if (s == status::ok) of_->judge(is_cancelled);
   return s;
 }
 
@@ -58,6 +56,8 @@ void region_block::judge(bool is_cancelled) noexcept {
   if (is_cancelled) {
     has_timed_out_ = false;
     end_ = {status::cancelled};
+  } else if (policy_ == region_policy::body_decides) {
+    end_ = {};  // Who asked looks at the body.
   } else if (out.is_panicked()) {
     end_ = {status::ok, 0, true};
   } else if (r.failure.code != status::ok) {

@@ -13,7 +13,8 @@
 //    it is.
 // 3  A child that fails (err or panicked) closes the region with kind fail_fast, and the block answers with that
 // failure; under
-//    `supervise` the others go on, and the block answers with the worst outcome at the end.
+//    `supervise` the others go on, and the block answers with the worst outcome at the end. Under
+//    `body_decides` only the body's own end counts.
 // 4  So the body may refer to locals of the coroutine that awaits it: they are there until the region is closed
 // . 5  with_timeout closes the region with kind timeout when the time is over, and gives an empty optional then
 //
@@ -34,7 +35,7 @@
 
 namespace asx {
 
-enum class region_policy : std::uint8_t { fail_fast, supervise };
+enum class region_policy : std::uint8_t { fail_fast, supervise, body_decides };
 
 struct region_options {
   std::string_view name{};
@@ -86,6 +87,7 @@ class ASX_API region_block {
 
   kernel* kernel_ = nullptr;
   region_handle region_{};
+  region_policy policy_ = region_policy::fail_fast;
   bool has_timed_out_ = false;
   ending end_{};
 };
@@ -105,14 +107,15 @@ task<std::optional<typename spawned<T>::stored>> run_block(cx c, region_options 
   if (body.code != status::ok) co_await fail(body.code);
   if (block.has_timed_out()) co_return std::nullopt;
   if (block.end().code != status::ok || block.end().is_panic) co_await end_as(block.end());
-  if constexpr (std::is_void_v<T>) {
-    co_return unit{};
-  } else {
-    outcome<T> out;
-    static_cast<void>(body.handle.take(out));
+  outcome<typename spawned<T>::stored> out;
+  static_cast<void>(body.handle.take(out));
+  if (out.is_panicked()) co_await end_as({status::ok, 0, true});
+  if (out.is_err()) co_await fail(out.error().code, out.error().detail);
+  if (out.is_cancelled()) co_await fail(status::cancelled);
+  if constexpr (!std::is_void_v<T>) {
     if (!out.has_value()) co_await fail(status::empty);  // Somebody completed the body from outside.
-    co_return std::move(out).value();
   }
+  co_return value_in(std::move(out));
 }
 
 template <class T>

@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "asx/coro/spawn.hpp"
-#include "asx/runtime/runtime.hpp"
+#include "asx/runtime/drive_live.hpp"
 
 namespace asx {
 
@@ -78,12 +78,9 @@ auto run_in(runtime& rt, F&& f, Args&&... args) {
 template <class F, class... Args>
   requires coroutine_function<F, Args...>
 auto run(F&& f, Args&&... args) {
-  steady_clock clock;
-  runtime_config config;
-  config.clock = clock.port();
-  runtime rt(config);
-  auto out = run_in(rt, std::forward<F>(f), std::forward<Args>(args)...);
-  rt.shutdown();
+  live_runtime rt;
+  auto out = run_in(*rt, std::forward<F>(f), std::forward<Args>(args)...);
+  rt->shutdown();
   return out;
 }
 

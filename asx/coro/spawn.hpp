@@ -1,6 +1,7 @@
 // asx/coro/spawn.hpp - coroutines as tasks of a region, and their results.
 //
 //     auto [code, h] = asx::spawn(c, worker, std::move(rx), 3);      // into the region of c; it runs beside this one
+//     auto other = co_await asx::start(c, worker, std::move(rx), 4); // the same; a refusal ends this coroutine
 //     ...
 //     const auto& how = co_await asx::join(h);                       // outcome<T>: ok, err, cancelled or panicked
 //
@@ -16,7 +17,6 @@
 // Lifetime: a handle keeps the task's record; it is gone before the runtime is.
 #pragma once
 
-#include <functional>
 #include <new>
 #include <optional>
 #include <source_location>
@@ -168,7 +168,14 @@ struct call_of {  // Called with what it likes: nobody can tell.
 };
 template <class R, class... Params, class... Args>
 struct call_of<R (*)(cx, Params...), Args...> {
-  static constexpr bool is_safe = (refers_to_copy<Params, Args> && ...);
+  static consteval bool judge() {
+    if constexpr (sizeof...(Params) == sizeof...(Args)) {
+      return (refers_to_copy<Params, Args> && ...);
+    } else {
+      return true;  // The rest has default arguments.
+    }
+  }
+  static constexpr bool is_safe = judge();
 };
 template <class R, class... Params, class... Args>
 struct call_of<R (*)(cx, Params...) noexcept, Args...> : call_of<R (*)(cx, Params...), Args...> {};
@@ -194,8 +201,8 @@ class spawned_body final : public spawned<T> {
         body_(std::in_place, std::forward<G>(f), std::forward<More>(args)...) {}
 
   bool start() {
-    return spawned<T>::start(std::apply(
-        [this](F& f, Args&... args) { return std::invoke(f, cx(this->context), std::move(args)...); }, *body_));
+    return spawned<T>::start(
+        std::apply([this](F& f, Args&... args) { return f(cx(this->context), std::move(args)...); }, *body_));
   }
   [[nodiscard]] task_spec spec(const spawn_options& how, bool is_held) noexcept {
     return {.poll = &spawned<T>::poll,
@@ -223,6 +230,16 @@ class spawned_body final : public spawned<T> {
   kernel& home_;
   std::optional<std::tuple<F, Args...>> body_;
 };
+
+/// The value of an ok outcome; a unit says nothing and is none.
+template <class T>
+T value_in(outcome<T>&& how) {
+  if constexpr (std::is_same_v<T, unit>) {
+    return {};
+  } else {
+    return std::move(how).value();
+  }
+}
 
 template <class F, class... Args>
 using task_of = std::invoke_result_t<std::decay_t<F>&, cx, std::decay_t<Args>...>;
@@ -345,6 +362,17 @@ auto spawn(cx c, const spawn_options& how, F&& f, Args&&... args) {
 namespace detail {
 
 template <class T>
+class started_op {
+ public:
+  explicit started_op(spawn_result<T>&& spawned) noexcept : spawned_(std::move(spawned)) {}
+  status poll(cx&) const noexcept { return spawned_.code; }
+  join_handle<T> take() noexcept { return std::move(spawned_.handle); }
+
+ private:
+  spawn_result<T> spawned_;
+};
+
+template <class T>
 class join_op {
  public:
   explicit join_op(join_handle<T>& h) noexcept : handle_(&h) {}
@@ -370,6 +398,14 @@ class join_op {
 };
 
 }  // namespace detail
+
+/// `co_await start(c, f, args...)`: spawns now and gives the handle; a refusal ends the coroutine with its status.
+template <class F, class... Args>
+  requires coroutine_function<F, Args...>
+[[nodiscard("co_await start(...)")]] auto start(cx c, F&& f, Args&&... args) {
+  return detail::started_op<typename detail::task_of<F, Args...>::value_type>(
+      spawn(c, std::forward<F>(f), std::forward<Args>(args)...));
+}
 
 /// A cancel point: waits until it has ended, and gives its outcome.
 template <class T>

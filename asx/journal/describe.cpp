@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view lanes[] = {"the cancel lane", "the timed lane", "the ready lane", "fallback cancel",
                                       "stall"};
 constexpr std::string_view waits[] = {"something",  "a message of", "a slot of", "",
-                                      "the end of", "the close of", "",          "an answer from outside"};
+                                      "the end of", "the close of", "a turn of", "an answer from outside"};
 constexpr std::string_view wakes[] = {"wake",  "spawn",  "yield",  "a message", "a slot", "disconnected",
                                       "timer", "joined", "closed", "cancel",    "sync",   "from outside"};
 constexpr std::string_view polls[] = {"pending", "ready", "error", "panicked"};

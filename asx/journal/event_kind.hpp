@@ -121,6 +121,12 @@ enum class event_kind : std::uint16_t {
   sync_notified = 535,
   sync_closed = 536,
   sync_freed = 537,
+  sync_added = 538,
+  // ---- watches, broadcasts and rendezvous
+  value_published = 540,
+  receiver_lagged = 541,
+  receiver_cloned = 542,
+  receiver_dropped = 543,
 
   // ---- timers
   timer_registered = 600,

@@ -87,7 +87,7 @@ inline constexpr auto make_event_table = [] {
   constexpr operand_info result{f::error, f::number, "status of an err; its detail, low 32 bits"};
   constexpr operand_info room{f::number, f::number, "queued messages; reserved slots, both after the move"};
   constexpr operand_info permit{f::permit, f::none, "permit number in the channel"};
-  constexpr operand_info waiter{f::waiter, f::none, "waiter number in the channel"};
+  constexpr operand_info waiter{f::waiter, f::none, "waiter number in the queue"};
   constexpr operand_info units{f::number, f::number, "units left; waiters"};
   constexpr operand_info state{f::number, f::number, "senders left; messages discarded"};
   // clang-format off: a table is read by its rows
@@ -287,6 +287,18 @@ inline constexpr auto make_event_table = [] {
       {sync_closed, "sync_closed", "sync", f::sync, f::task, {f::number, f::none, "waiters told"}, nothing,
        "{s} is closed: {a} waiters see disconnected"},
       {sync_freed, "sync_freed", "sync", f::sync, f::region, nothing, nothing, "the storage of {s} is free"},
+      {sync_added, "sync_added", "sync", f::sync, f::task, {f::number, f::none, "units"}, units,
+       "{o} added {a} to {s}: {b} left"},
+
+      // ---- watches, broadcasts and rendezvous
+      {value_published, "value_published", "chan", f::channel, f::task, {f::number, f::none, "number of the value"},
+       {f::number, f::number, "receivers; values kept"}, "{o} published value {a} in {s} for {b} receivers"},
+      {receiver_lagged, "receiver_lagged", "chan", f::channel, f::task, {f::number, f::none, "values skipped"},
+       {f::number, f::none, "number of the oldest value kept"}, "{o} was too slow for {s}: {a} values skipped, {b} is next"},
+      {receiver_cloned, "receiver_cloned", "chan", f::channel, f::task, {f::number, f::none, "receivers after"},
+       nothing, "{o} made another receiver of {s}: {a} receivers"},
+      {receiver_dropped, "receiver_dropped", "chan", f::channel, f::task, {f::number, f::none, "receivers after"},
+       nothing, "{o} dropped a receiver of {s}: {a} left"},
 
       // ---- timers
       {timer_registered, "timer_registered", "wheel", f::timer, f::task, {f::time, f::none, "deadline"},

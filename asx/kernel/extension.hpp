@@ -49,6 +49,8 @@ class thing_ref {
     if (at_ == nullptr) return status::stale_handle;
     return detail::thing_table::life_of(at_) == life_ + 1 ? status::disconnected : status::stale_handle;
   }
+  /// The runtime's, whether it is there or not; null for none at all.
+  [[nodiscard]] kernel* home() const noexcept { return at_ == nullptr ? nullptr : detail::thing_table::home_of(at_); }
   friend bool operator==(const thing_ref&, const thing_ref&) noexcept = default;
 
  private:
@@ -81,13 +83,18 @@ class ASX_API extension {
   static void settle_in(thing& made, const thing_room& room, const thing_order& order) noexcept;
   /// Out of its region, if it is still in it, and its memory back. The caller has destroyed the record's parts.
   static void take_down(kernel& k, slab_key key, const thing_order& order, void* block) noexcept;
+  /// References find nothing from now on; the record is still there.
+  static void retire(kernel& k, slab_key key) noexcept { k.cells_.retire(key); }
   static void leave_region(thing& t) noexcept {
     if (static_cast<list_hook<owned_tag>&>(t).linked()) static_cast<list_hook<owned_tag>&>(t).unlink();
   }
 
   // ---- who
   [[nodiscard]] static task_record& task_of(cx& c) noexcept { return *c.task_; }
-  [[nodiscard]] static task_record* polled(const kernel& k) noexcept { return k.current_; }
+  /// Null outside of polls, and once the task has ended: what is taken in its drop is nobody's.
+  [[nodiscard]] static task_record* polled(const kernel& k) noexcept {
+    return k.current_ != nullptr && k.current_->state != task_state::completed ? k.current_ : nullptr;
+  }
   [[nodiscard]] static std::uint64_t caller(const kernel& k) noexcept { return k.caller(); }
   [[nodiscard]] static region_handle region_of(const task_record& t) noexcept { return kernel::handle_of(*t.region); }
   [[nodiscard]] static std::uint64_t number_of(const detail::region_record& r) noexcept { return r.id.value; }

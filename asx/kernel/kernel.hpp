@@ -326,11 +326,10 @@ class ASX_API kernel {
   void call(task_record& t) noexcept;
   void after_poll(task_record& t, poll_result said) noexcept;
   void panic(task_record& t, std::string_view text, const std::source_location& site) noexcept;
-  void unwind(task_record& t, bool is_leak) noexcept;
+  [[nodiscard]] const char* unwind(task_record& t, bool is_leak) noexcept;
   static void stack_in_hand(task_record& t) noexcept;
   static void push_hook(task_record& t, cleanup_hook& hook) noexcept;
   static void release_hook(cleanup_hook& hook) noexcept;
-  [[nodiscard]] static const char* promise_of(const task_record& t) noexcept;
   void end(task_record& t, task_trigger on, task_outcome result, std::uint32_t flags = 0) noexcept;
   void leave(task_record& t, task_trigger on, const task_outcome& result, std::uint32_t flags) noexcept;
   void force_complete(task_record& t) noexcept;

@@ -281,7 +281,7 @@ void kernel::move(region_record& r, region_trigger on, std::uint64_t a, std::uin
 void kernel::look_at(region_record& r) noexcept {
   auto& hook = static_cast<list_hook<detail::pending_tag>&>(r);
   if (hook.linked() || r.state == region_state::closed) return;
-  if (r.state != region_state::open || (r.ends_when_empty && r.live_tasks == 0 && r.live_regions == 0)) {
+  if (r.state != region_state::open || (r.ends_when_empty && r.had_child && r.live_tasks == 0 && r.live_regions == 0)) {
     pending_.push_back(r);
   }
 }

@@ -338,7 +338,7 @@ void kernel::after_poll(task_record& t, poll_result said) noexcept {
   if (t.state != task_state::cancelling) {
     return end(t, task_trigger::complete, t.has_value ? task_outcome::ok(t.value) : task_outcome::ok());
   }
-  unwind(t, false);
+  static_cast<void>(unwind(t, false));
   t.state = task_state::finalizing;  // T10, and the next dispatch does T13.
   t.phase = cancel_phase::finalizing;
   note(event_kind::task_cleaned_up, t.task().value, t.region->id.value, static_cast<std::uint64_t>(t.reason.get().kind),
@@ -348,12 +348,16 @@ void kernel::after_poll(task_record& t, poll_result said) noexcept {
 
 // ---- the end ------------------------------------------------------------------------------------------------------
 
-void kernel::unwind(task_record& t, bool is_leak) noexcept {
+// What an action takes or pushes is unwound as well. Gives the panic of a promise that was forgotten, or null.
+const char* kernel::unwind(task_record& t, bool is_leak) noexcept {
   t.is_ending = true;
-  stack_in_hand(t);
-  while (!t.cleanups.empty()) {  // asx: bounded by max_cleanup_per_task and the capacities of channels
+  const char* forgotten = nullptr;
+  for (;;) {  // asx: bounded by max_cleanup_per_task and the capacities of channels
+    stack_in_hand(t);
+    if (t.cleanups.empty()) break;
     cleanup_hook& top = *t.cleanups.front();
     if (top.ops != nullptr) {
+      if (is_leak && forgotten == nullptr) forgotten = top.ops->leak_panic;
       release_hook(top);
       top.ops->undo(top, *this, is_leak);
       continue;
@@ -382,6 +386,7 @@ void kernel::unwind(task_record& t, bool is_leak) noexcept {
     }
   }
   t.is_ending = false;
+  return forgotten;
 }
 
 // What is in hand goes onto the stack proper, because something follows it or the stack is looked at.
@@ -396,22 +401,12 @@ void kernel::push_hook(task_record& t, cleanup_hook& hook) noexcept {
   hook.task = &t;
   t.cleanups.push_front(hook);
   ++t.held;
-  if (hook.ops->leak_panic != nullptr) ++t.promises;
 }
 
 void kernel::release_hook(cleanup_hook& hook) noexcept {
   static_cast<list_hook<cleanup_tag>&>(hook).unlink();
   --hook.task->held;
-  if (hook.ops->leak_panic != nullptr) --hook.task->promises;
   hook.task = nullptr;
-}
-
-// The newest of those it forgot.
-const char* kernel::promise_of(const task_record& t) noexcept {
-  for (const cleanup_hook* h = t.cleanups.front(); h != nullptr; h = t.cleanups.after(*h)) {
-    if (h->ops != nullptr && h->ops->leak_panic != nullptr) return h->ops->leak_panic;
-  }
-  return "";
 }
 
 std::uint64_t kernel::drop_deadline(task_record& t, event_kind why) noexcept {
@@ -424,13 +419,12 @@ void kernel::end(task_record& t, task_trigger on, task_outcome result, std::uint
   if (!t.owned_regions.empty()) return leave(t, on, result, flags);
   ++t.pins;
   // nobody but the task itself made it forget what it promised.
-  const bool is_leak = result.is_ok() || result.is_err();
-  if (is_leak && t.promises != 0) {
-    panic(t, promise_of(t), t.site);
+  const char* const forgotten = unwind(t, result.is_ok() || result.is_err());
+  t.is_ending = true;
+  if (forgotten != nullptr) {
+    panic(t, forgotten, t.site);
     result = t.result;
   }
-  unwind(t, is_leak);
-  t.is_ending = true;
   if (result.is_cancelled()) {  // A cleanup action may have strengthened the reason meanwhile.
     cancellation how = result.cancelled_by();
     how.reason = t.reason.get();
@@ -487,6 +481,7 @@ void kernel::leave(task_record& t, task_trigger on, const task_outcome& result, 
   t.last_trigger = on;
   t.last_flags = flags;
   if (sched_.remove(t)) note(event_kind::task_dequeued, t.task().value, t.region->id.value, 0, t.insertion_seq());
+  while (waiter* const w = t.waits.front()) w->leave(leave_code::dropped);  // It comes back to none of them.
   const cancel_kind kind = t.has_overrun ? cancel_kind::shutdown : cancel_kind::parent_cancelled;
   for (region_record* r = t.owned_regions.front(); r != nullptr; r = t.owned_regions.after(*r)) {
     note(event_kind::cleanup_overrun, t.task().value, r->id.value);

@@ -52,6 +52,7 @@ enum class [[nodiscard("a refusal must be seen")]] status : std::uint16_t {
   io = 104,
   corrupt = 105,
   version = 106,
+  lagged = 107,
 };
 
 struct status_info {
@@ -139,6 +140,9 @@ inline constexpr auto status_table = std::to_array<status_info>({
      "rest."},
     {status::version, "version", "ASX_E_VERSION", "file",
      "The data was written by another version of the format; use the release of asx that wrote it."},
+    {status::lagged, "lagged", "ASX_E_LAGGED", "channel",
+     "Values were overwritten before this receiver took them; go on with the oldest that is kept, or raise the "
+     "capacity."},
 });
 
 namespace detail {

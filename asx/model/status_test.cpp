@@ -62,6 +62,7 @@ constexpr auto expectations = std::to_array<expected_status>({
     {status::io, 104, "io", "ASX_E_IO", ""},
     {status::corrupt, 105, "corrupt", "ASX_E_CORRUPT", ""},
     {status::version, 106, "version", "ASX_E_VERSION", ""},
+    {status::lagged, 107, "lagged", "ASX_E_LAGGED", ""},
 });
 
 constexpr std::uint32_t number_of(status code) {
@@ -73,6 +74,7 @@ static_assert(number_of(status::ok) == 0);
 static_assert(number_of(status::timer_duration_exceeded) == 27);
 static_assert(number_of(status::invalid_argument) == 100);
 static_assert(number_of(status::version) == 106);
+static_assert(number_of(status::lagged) == 107);
 static_assert(sizeof(status) == 2);
 // Not a static_assert over pointers: g++ 12 with the undefined sanitizer takes no address for a constant.
 TEST(status_laws, a_row_is_found_by_its_number_and_by_both_names) {
@@ -136,7 +138,7 @@ TEST(status_laws, no_number_and_no_name_is_used_twice) {
     EXPECT_TRUE(names.insert(row.name).second) << row.name;
     EXPECT_TRUE(names.insert(row.c_name).second) << row.c_name;
   }
-  EXPECT_EQ(numbers.size(), 28U + 7U);
+  EXPECT_EQ(numbers.size(), 28U + 8U);
 }
 
 TEST(status_laws, the_two_look_alikes_stay_apart) {

@@ -72,6 +72,10 @@ status notify_core::poll_wait(cx& c, notify_wait& w) noexcept {
     note_removed(extension::caller(home), id, leave_code::served);
     return status::ok;
   }
+  if (!extension::has_trace(home, 4)) {
+    w.leave();
+    return status::resource_exhausted;
+  }
   if (is_kept_) {  // Nobody waits then.
     is_kept_ = false;
     return status::ok;
@@ -169,6 +173,7 @@ status notify::poll_wait(cx& c, notify_wait& w) noexcept {
 status notify::notify_one() noexcept {
   notify_core* const core = core_.get();
   if (core == nullptr) return core_.absence();
+  if (!extension::has_trace(core->home, 4)) return status::resource_exhausted;
   core->notify_one();
   return status::ok;
 }
@@ -176,6 +181,7 @@ status notify::notify_one() noexcept {
 status notify::notify_all() noexcept {
   notify_core* const core = core_.get();
   if (core == nullptr) return core_.absence();
+  if (!extension::has_trace(core->home, 2 + 2 * std::uint64_t{core->waiters()})) return status::resource_exhausted;
   core->notify_all();
   return status::ok;
 }

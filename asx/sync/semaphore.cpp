@@ -122,6 +122,10 @@ status semaphore_core::poll_acquire(cx& c, semaphore_wait& w, std::uint64_t unit
     w.leave();
     return extension::refuse(home, event_kind::refused_other, number, status::invalid_argument);
   }
+  if (!extension::has_trace(home, 6)) {
+    w.leave();
+    return status::resource_exhausted;
+  }
   if (can_take(units) && (waiters_.empty() || waiters_.head() == &w)) {
     if (w.is_waiting()) {
       const std::uint64_t which = w.id();
@@ -151,6 +155,7 @@ status semaphore_core::try_acquire(std::uint64_t units, semaphore_units& out,
   if (is_closed_) return status::disconnected;
   if (units == 0 || units > total_) return status::invalid_argument;
   if (!waiters_.empty() || !can_take(units)) return status::full;
+  if (!extension::has_trace(home, 6)) return status::resource_exhausted;
   return claim(units, out, site);
 }
 
@@ -176,7 +181,7 @@ void semaphore_core::give_back(std::uint64_t units, std::uint32_t flags) noexcep
 void semaphore_core::add(std::uint64_t units) noexcept {
   left_ += units;
   total_ += units;
-  serve(extension::note(home, event_kind::sync_released, number, extension::caller(home), units, room()));
+  serve(extension::note(home, event_kind::sync_added, number, extension::caller(home), units, room()));
 }
 
 const cleanup_ops semaphore_units::ops_table{&semaphore_units::unwind, nullptr};
@@ -229,7 +234,7 @@ bool semaphore_core::is_drained(const owned&) noexcept {
 
 void semaphore_core::describe(const owned& self, std::string& out) {
   const auto& s = static_cast<const semaphore_core&>(self);
-  out += (s.total_ == 1 ? "mutex " : "semaphore ") + std::to_string(s.number);
+  out += (s.block_ != nullptr ? "mutex " : "semaphore ") + std::to_string(s.number);
   if (!s.name.view().empty()) out.append(" '").append(s.name.view()).append("'");
   out += "  " + std::to_string(s.left_) + " of " + std::to_string(s.total_) + " left, " +
          std::to_string(s.waiters_.size()) + " waiting";
@@ -293,6 +298,7 @@ status semaphore::add(std::uint64_t units) noexcept {
   core->inspect(now);
   if (now.is_closed) return status::disconnected;
   if (units == 0 || units > UINT64_MAX - now.total) return status::invalid_argument;
+  if (!extension::has_trace(core->home, 4)) return status::resource_exhausted;
   core->add(units);
   return status::ok;
 }

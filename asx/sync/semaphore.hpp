@@ -125,7 +125,9 @@ class ASX_API semaphore_core final : public thing {
   static const owned_ops ops_table;
 
   [[nodiscard]] bool can_take(std::uint64_t units) const noexcept { return units <= left_; }
-  [[nodiscard]] std::uint64_t room() const noexcept { return pack(left_, waiters_.size()); }
+  [[nodiscard]] std::uint64_t room() const noexcept {
+    return pack(left_ < UINT32_MAX ? left_ : UINT32_MAX, waiters_.size());
+  }
   [[nodiscard]] status claim(std::uint64_t units, semaphore_units& out, const std::source_location& site) noexcept;
   void give_back(std::uint64_t units, std::uint32_t flags) noexcept;
   void serve(std::uint64_t cause) noexcept;

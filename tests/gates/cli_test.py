@@ -70,7 +70,7 @@ class asx_command(unittest.TestCase):
     def test_a_wrong_word_is_told_with_the_nearest_right_one(self):
         self.refuses(["staus"], "Did you mean 'status'?")
         self.refuses(["status", "ful"], "'ful' is no status", "Did you mean 'full'?")
-        self.refuses(["status", "64"], "0 to 27 and 100 to 106")
+        self.refuses(["status", "64"], "0 to 27 and 100 to 107")
         self.refuses(["status", "--jsno"], "--jsno", "Did you mean '--json'?")
         self.refuses(["lifecycle", "tsak"], "Did you mean 'task'?")
         self.refuses(["lifecycle", "task", "runing", "completed"], "Did you mean 'running'?")

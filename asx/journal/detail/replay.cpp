@@ -28,7 +28,7 @@ void replay::apply(const event& e) {
     default: break;
   }
   if (group == 1) return apply_region(e);
-  if (e.kind >= sync_created && e.kind <= sync_freed) return apply_sync(e);
+  if (e.kind >= sync_created && e.kind <= sync_added) return apply_sync(e);
   if (group == 5) return apply_channel(e);
   apply_task(e);
 }
@@ -111,6 +111,7 @@ void replay::apply_channel(const event& e) {
       c.queued = low_half(e.b);
       return;
     case receiver_waits: c.receiver = e.object; return;
+    case value_published:
     case sender_cloned: c.senders[e.object] = true; return;
     case sender_dropped: c.senders.erase(e.object); return;
     case send_waiter_added: c.waiters.push_back(e.object); return;

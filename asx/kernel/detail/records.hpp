@@ -117,8 +117,7 @@ struct task_record : place,
   intrusive_list<cleanup_hook, cleanup_tag> cleanups;
   cleanup_hook* in_hand = nullptr;  // The top of the stack, when it is a permit that was just taken.
   std::uint32_t cleanup_depth = 0;  // Of the actions that users pushed,
-  std::uint32_t held = 0;           // of permits and guards,
-  std::uint32_t promises = 0;       // and of those among them that it must not forget.
+  std::uint32_t held = 0;           // and of permits and guards.
   intrusive_list<timer_record, timer_owner_tag> timers;
   intrusive_list<waiter, task_waits_tag> waits;
   wait_queue joiners;
@@ -258,7 +257,8 @@ class thing_table {
   static constexpr std::size_t cell_bytes = 448;
   static constexpr std::size_t cell_alignment = 16;
 
-  thing_table(std::uint32_t limit, memory_port memory) noexcept : core_(cell_bytes, cell_alignment, limit, memory) {}
+  thing_table(asx::kernel& home, std::uint32_t limit, memory_port memory) noexcept
+      : home_(&home), core_(cell_bytes, cell_alignment, limit, memory) {}
 
   [[nodiscard]] slab_entry<std::byte> take() noexcept {
     const std::uint32_t index = core_.lowest_free();
@@ -267,21 +267,31 @@ class thing_table {
     std::byte* const cell = core_.record(index);
     const std::uint64_t life = ++core_.generation(index);
     ASX_ASSERT(life_of(cell) == life, "the number of a life lies in front of its cell");
+    *reinterpret_cast<asx::kernel**>(cell - sizeof(void*)) = home_;  // Behind it there is room for a pointer.
     return {cell, {index, life}};
   }
+  /// Nobody finds it any more; its memory is still in use.
+  void retire(slab_key key) noexcept {
+    if (core_.generation(key.index) == key.generation) ++core_.generation(key.index);
+  }
   void give_back(slab_key key) noexcept {
-    ASX_ASSERT(core_.present(key.index) && core_.generation(key.index) == key.generation, "a cell is given back once");
-    ++core_.generation(key.index);
+    retire(key);
+    ASX_ASSERT(core_.generation(key.index) == key.generation + 1, "a cell is given back once");
     core_.give_back(key.index);
   }
   /// Odd while somebody lives there; readable as long as the kernel lives.
   [[nodiscard]] static std::uint64_t life_of(const void* cell) noexcept {
     return *reinterpret_cast<const std::uint64_t*>(static_cast<const std::byte*>(cell) - cell_alignment);
   }
+  /// Whose table it is of, whoever lives there now.
+  [[nodiscard]] static asx::kernel* home_of(const void* cell) noexcept {
+    return *reinterpret_cast<asx::kernel* const*>(static_cast<const std::byte*>(cell) - sizeof(void*));
+  }
   [[nodiscard]] bool reserve_all() noexcept { return core_.reserve(core_.limit()); }
   [[nodiscard]] bool ready() const noexcept { return core_.ready(); }
 
  private:
+  asx::kernel* home_;
   slab_core core_;
 };
 

@@ -1,0 +1,305 @@
+// asx/chan/rendezvous.hpp - a channel without slots: a send is over when the receiver has taken the value.
+//
+//     offer (value) --poll_send--> queue of offers, first come, first served
+//          ^                           |
+//          |  cancelled, withdrawn,    +--recv--> the value goes straight from the offer to the receiver,
+//          +-- receiver gone: the value is still in the offer      and the sender's next poll says ok
+//
+//     rendezvous_offer<job> offer(next_job());
+//     ...
+//     switch (tx.poll_send(c, offer)) {                             // in a poll
+//       case status::ok: break;                                     // somebody has it
+//       case status::would_block: return poll_result::pending;      // woken when it was taken
+//       case status::disconnected: keep(*offer.take()); break;      // nobody will
+//       ...
+//
+// R-255  a value is in its offer or with the receiver, never in between: no cancel, on either side, loses it. A send
+//        whose value was taken says ok before all else, once, also to a task that is cancelled by then.
+// R-256  offers are taken in the order in which they began to wait, across all senders.
+// INV-CH-06  a cancelled recv has consumed nothing.
+// R-240  a move that throws leaves the value in its offer, and the offer where it stands.
+//
+// Nothing is ever allocated for a value: it waits where its sender put it.
+//
+// Cancel points: poll_send, poll_recv. Threads: the runtime's.
+// Lifetime: the rendezvous belongs to its region, which takes it down when it finalizes; ends that are left report
+//           disconnected then. An offer that is destroyed while it waits is withdrawn.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "asx/chan/hub.hpp"
+#include "asx/chan/mpsc.hpp"
+
+namespace asx {
+
+struct rendezvous_report {
+  hub_counts ends{};
+  std::uint64_t offered = 0;    // Began to wait,
+  std::uint64_t taken = 0;      // were taken,
+  std::uint64_t withdrawn = 0;  // or left otherwise: offered = taken + withdrawn + waiters.
+  bool is_receiver_waiting = false;
+};
+
+/// An offer without its value.
+class ASX_API offer_core : public end_wait {
+ public:
+  offer_core() noexcept = default;
+  offer_core(offer_core&& other) noexcept
+      : end_wait(std::move(other)), is_taken_(std::exchange(other.is_taken_, false)) {}
+  offer_core& operator=(offer_core&& other) noexcept {
+    if (this != &other) {
+      end_wait::operator=(std::move(other));
+      is_taken_ = std::exchange(other.is_taken_, false);
+    }
+    return *this;
+  }
+  ~offer_core() = default;
+
+  /// The receiver has its value, and poll_send has not said so yet.
+  [[nodiscard]] bool is_taken() const noexcept { return is_taken_; }
+
+ protected:
+  bool is_taken_ = false;
+
+ private:
+  friend class rendezvous_core;
+};
+
+class ASX_API rendezvous_core final : public hub {
+ public:
+  static status create(kernel& k, region_handle region, std::string_view called, rendezvous_core*& out) noexcept;
+
+  /// cancelled, disconnected, would_block, resource_exhausted. The offer has a value that was not taken.
+  [[nodiscard]] status poll_send(hub_end& from, cx& c, offer_core& offer) noexcept;
+  /// ok: `head` has a value; take it, then `finish`. cancelled, disconnected, reentrant, would_block.
+  [[nodiscard]] status poll_recv(cx& c) noexcept;
+  /// ok, disconnected, reentrant, empty.
+  [[nodiscard]] status try_recv() const noexcept;
+  [[nodiscard]] offer_core& head() const noexcept { return static_cast<offer_core&>(*waits_.head()); }
+  /// The value of `offer` was moved out. False when it stands here no more: it was withdrawn while it was moved.
+  [[nodiscard]] bool finish(offer_core& offer) noexcept;
+  void stop_waiting() noexcept {
+    if (!receivers_queue_.empty()) extension::remove(receivers_queue_, receiver_wait_);
+  }
+  [[nodiscard]] rendezvous_report report() const noexcept {
+    return {count(), offered_, taken_, offered_ - taken_ - waits_.size(), !receivers_queue_.empty()};
+  }
+
+ private:
+  rendezvous_core(kernel& k, std::string_view called, const thing_order& order) noexcept
+      : hub(ops_table, k, called, order, nullptr) {}
+  ~rendezvous_core() = default;
+
+  static bool is_drained(const owned& self) noexcept;
+  static void describe(const owned& self, std::string& out);
+  static void hash(const owned& self, digest_stream& out) noexcept;
+  static void discard(hub& self) noexcept;
+  static void end(hub& self) noexcept;
+  static void wake_receiver_of(hub& self, std::uint64_t cause) noexcept;
+  void wake_receiver(wake_code why, std::uint64_t cause) noexcept;
+  static const hub_ops ops_table;
+
+  wait_queue receivers_queue_;  // One at most.
+  waiter receiver_wait_;
+  std::uint64_t offered_ = 0;
+  std::uint64_t taken_ = 0;
+};
+
+static_assert(sizeof(rendezvous_core) <= detail::thing_table::cell_bytes);
+
+/// A value that is offered, and its place in the queue. Move-only: a moved one keeps its place.
+template <class T>
+class rendezvous_offer : public offer_core {
+ public:
+  rendezvous_offer() noexcept = default;
+  explicit rendezvous_offer(T value) : value_(std::in_place, std::move(value)) {}
+  /// The value moves first: if that throws, the offer stays where it is.
+  rendezvous_offer(rendezvous_offer&& other) noexcept(std::is_nothrow_move_constructible_v<T>)
+      : offer_core(), value_(std::move(other.value_)) {
+    offer_core::operator=(std::move(other));
+    other.value_.reset();
+  }
+  /// What this one offered is withdrawn, and its value destroyed.
+  rendezvous_offer& operator=(rendezvous_offer&& other) noexcept(std::is_nothrow_move_constructible_v<T>) {
+    if (this != &other) {
+      leave();
+      is_taken_ = false;
+      if (other.value_.has_value()) {
+        value_.emplace(std::move(*other.value_));
+      } else {
+        value_.reset();
+      }
+      offer_core::operator=(std::move(other));
+      other.value_.reset();
+    }
+    return *this;
+  }
+  ~rendezvous_offer() { leave(); }  // Before its value goes, whose destructor may receive.
+
+  /// What is to be sent next; what was offered before is withdrawn and destroyed.
+  void put(T value) {
+    leave();
+    is_taken_ = false;
+    value_.emplace(std::move(value));
+  }
+  /// Withdraws it. Empty when the receiver has it, or none was put.
+  [[nodiscard]] std::optional<T> take() {
+    leave();
+    std::optional<T> out;
+    if (value_.has_value()) {
+      out.emplace(std::move(*value_));
+      value_.reset();
+    }
+    return out;
+  }
+  [[nodiscard]] bool has_value() const noexcept { return value_.has_value(); }
+  /// Null when it has none.
+  [[nodiscard]] const T* value() const noexcept { return value_.has_value() ? &*value_ : nullptr; }
+
+ private:
+  template <class>
+  friend class rendezvous_sender;
+  template <class>
+  friend class rendezvous_receiver;
+  [[nodiscard]] bool was_taken() noexcept { return std::exchange(is_taken_, false); }
+
+  std::optional<T> value_;
+};
+
+template <class T>
+class rendezvous_sender {
+ public:
+  rendezvous_sender() noexcept = default;  // Dead, as is one that was dropped or moved from.
+
+  /// stale_handle from a dead one. A copy is the same without the answer.
+  [[nodiscard]] status clone(rendezvous_sender& out) const noexcept {
+    if (end_.get() == nullptr) return end_.why_not();
+    out = *this;
+    return status::ok;
+  }
+  void drop() noexcept { end_.drop(); }  // Its offers are withdrawn.
+  [[nodiscard]] bool is_live() const noexcept { return !end_.is_dead(); }
+
+  /// A cancel point. ok: the receiver has the value. would_block: the offer stands in the queue, and the task
+  /// is woken when it was taken. stale_handle, cancelled, disconnected, resource_exhausted (max_channel_waiters): it
+  /// stands there no more, and the value is in it. invalid_argument: there is no value in it.
+  [[nodiscard]] status poll_send(cx& c, rendezvous_offer<T>& offer) noexcept {
+    if (offer.was_taken()) return status::ok;
+    auto* const core = static_cast<rendezvous_core*>(end_.get());
+    if (core == nullptr) {
+      offer.leave();
+      return end_.why_not();
+    }
+    if (!offer.has_value()) return status::invalid_argument;
+    return core->poll_send(end_, c, offer);
+  }
+  [[nodiscard]] status inspect(rendezvous_report& out) const noexcept {
+    const auto* const core = static_cast<rendezvous_core*>(end_.get());
+    if (core == nullptr) return end_.why_not();
+    out = core->report();
+    return status::ok;
+  }
+
+ private:
+  template <class>
+  friend struct rendezvous_ends;
+  explicit rendezvous_sender(rendezvous_core& core) noexcept : end_(core, hub_side::sender) {}
+  hub_end end_;
+};
+
+template <class T>
+class rendezvous_receiver {
+ public:
+  rendezvous_receiver() noexcept = default;  // Dead, as is one that was dropped or moved from.
+  rendezvous_receiver(rendezvous_receiver&&) noexcept = default;
+  rendezvous_receiver& operator=(rendezvous_receiver&& other) noexcept {
+    if (this != &other) {
+      drop();
+      end_ = std::move(other.end_);
+    }
+    return *this;
+  }
+  ~rendezvous_receiver() { drop(); }
+
+  void drop() noexcept {
+    if (rendezvous_core* const core = get(); core != nullptr) core->stop_waiting();
+    end_.drop();
+  }
+  [[nodiscard]] bool is_live() const noexcept { return !end_.is_dead(); }
+
+  /// A cancel point. ok and the value that was offered first; stale_handle, cancelled, disconnected; reentrant from
+  /// inside the move of a value out of its offer; would_block: the task is woken when there is an offer.
+  recv_result<T> poll_recv(cx& c) {
+    rendezvous_core* const core = get();
+    return take(core, core == nullptr ? end_.why_not() : core->poll_recv(c));
+  }
+  /// ok and the value that was offered first; stale_handle, disconnected, reentrant, empty.
+  recv_result<T> try_recv() {
+    rendezvous_core* const core = get();
+    return take(core, core == nullptr ? end_.why_not() : core->try_recv());
+  }
+  [[nodiscard]] status inspect(rendezvous_report& out) const noexcept {
+    const rendezvous_core* const core = get();
+    if (core == nullptr) return end_.why_not();
+    out = core->report();
+    return status::ok;
+  }
+
+ private:
+  template <class>
+  friend struct rendezvous_ends;
+  explicit rendezvous_receiver(rendezvous_core& core) noexcept : end_(core, hub_side::receiver) {}
+  [[nodiscard]] rendezvous_core* get() const noexcept { return static_cast<rendezvous_core*>(end_.get()); }
+
+  recv_result<T> take(rendezvous_core* core, status s) {
+    if (s != status::ok) return {s, {}};
+    auto& offer = static_cast<rendezvous_offer<T>&>(core->head());
+    recv_result<T> out;
+    bool is_taken = false;
+    {
+      const hub_hold held(*core);
+      out.value.emplace(std::move(*offer.value_));
+      is_taken = core->finish(offer);
+    }
+    if (is_taken) offer.value_.reset();
+    return out;
+  }
+
+  hub_end end_;
+};
+
+template <class T>
+struct [[nodiscard]] rendezvous_ends {
+  status code = status::ok;
+  rendezvous_sender<T> tx{};
+  rendezvous_receiver<T> rx{};
+
+  static rendezvous_ends of(status code, rendezvous_core* core) noexcept {
+    if (code != status::ok) return {code, {}, {}};
+    return {code, rendezvous_sender<T>(*core), rendezvous_receiver<T>(*core)};
+  }
+};
+
+/// ok, stale_handle, region_not_open, admission_closed, resource_exhausted (max_channels, max_bytes, memory): both ends
+/// are dead then.
+template <class T>
+rendezvous_ends<T> rendezvous(kernel& k, region_handle region, std::string_view name = {}) noexcept {
+  static_assert(std::is_nothrow_destructible_v<T>, "a message must be destructible without throwing");
+  rendezvous_core* core = nullptr;
+  const status s = rendezvous_core::create(k, region, name, core);
+  return rendezvous_ends<T>::of(s, core);
+}
+
+/// In the region of the task.
+template <class T>
+rendezvous_ends<T> rendezvous(cx& c, std::string_view name = {}) noexcept {
+  return rendezvous<T>(c.kernel(), c.region(), name);
+}
+
+}  // namespace asx

@@ -1,0 +1,62 @@
+// asx/chan/testing/counted_message.hpp - a value that can only be moved, and that nobody can lose or double unseen.
+//
+// A channel must destroy what it discards oldest first, after the wakes, and must hand on everything
+// else exactly once. So a message knows its number, a ledger knows how many live, and each death that was no delivery
+// is written down with the number of the newest event then.
+//
+// Cancel points: none. Threads: one owner. Lifetime: a ledger outlives its messages, its journal the ledger's use.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "asx/journal/journal.hpp"
+
+namespace asx::testing {
+
+/// Every message that lives, and every one that died without being taken out.
+struct message_ledger {
+  struct death {
+    std::uint64_t seq = 0;  // The newest event then.
+    std::uint64_t number = 0;
+  };
+  std::uint64_t live = 0;
+  std::vector<death> deaths;
+  const asx::journal* log = nullptr;
+};
+
+/// A value that can only be moved and that nobody can lose or double unseen.
+class counted_message {
+ public:
+  counted_message(std::uint64_t number, message_ledger& book) noexcept : number_(number), book_(&book) { ++book.live; }
+  counted_message(counted_message&& from) noexcept : number_(std::exchange(from.number_, 0)), book_(from.book_) {}
+  counted_message& operator=(counted_message&& from) noexcept {
+    if (this == &from) return *this;
+    die();
+    number_ = std::exchange(from.number_, 0);
+    book_ = from.book_;
+    return *this;
+  }
+  ~counted_message() { die(); }
+  counted_message(const counted_message&) = delete;
+  counted_message& operator=(const counted_message&) = delete;
+
+  /// Its number; it is delivered now, and its death is no news any more.
+  [[nodiscard]] std::uint64_t take() {
+    if (number_ != 0) --book_->live;
+    return std::exchange(number_, 0);
+  }
+
+ private:
+  void die() noexcept {
+    if (number_ == 0) return;  // Moved from.
+    --book_->live;
+    book_->deaths.push_back({book_->log->seq(), std::exchange(number_, 0)});
+  }
+
+  std::uint64_t number_;
+  message_ledger* book_;
+};
+
+}  // namespace asx::testing

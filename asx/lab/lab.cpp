@@ -1,0 +1,289 @@
+#include "asx/lab/lab.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cinttypes>
+#include <cstdio>
+#include <string_view>
+#include <vector>
+
+#include "asx/coro/run.hpp"
+#include "asx/journal/describe.hpp"
+#include "asx/journal/why.hpp"
+#include "asx/kernel/report.hpp"
+
+namespace asx {
+
+namespace {
+
+// One run, named: what a token says.
+struct plan {
+  std::uint64_t seed = 1;
+  std::uint32_t workers = 1;
+  lab_fault fault = lab_fault::none;
+  std::uint64_t at = 0;
+};
+
+constexpr std::array<std::string_view, 4> fault_names{"none", "cancel", "polls", "memory"};
+
+std::string hex(const digest128& d) {
+  const auto digits = d.hex();
+  return {digits.data(), digits.size()};
+}
+
+std::string token_of(const plan& p, const digest128& digest) {
+  std::array<char, 96> text{};
+  std::snprintf(text.data(), text.size(), "lab1.%" PRIx64 ".%" PRIu32 ".%s.%" PRIu64 ".%s", p.seed, p.workers,
+                std::string(fault_names[static_cast<std::size_t>(p.fault)]).c_str(), p.at,
+                hex(digest).substr(0, 16).c_str());
+  return text.data();
+}
+
+bool read_token(const std::string& text, plan& out, std::string& digest) {
+  std::array<char, 16> fault{};
+  std::array<char, 24> tail{};
+  int used = 0;
+  const int found = std::sscanf(text.c_str(), "lab1.%" SCNx64 ".%" SCNu32 ".%15[a-z].%" SCNu64 ".%16[0-9a-f]%n",
+                                &out.seed, &out.workers, fault.data(), &out.at, tail.data(), &used);
+  if (found != 5 || static_cast<std::size_t>(used) != text.size()) return false;
+  const auto* const at = std::find(fault_names.begin(), fault_names.end(), std::string_view(fault.data()));
+  digest = tail.data();
+  if (at == fault_names.end() || out.workers == 0 || out.workers > 64 || digest.size() != 16) return false;
+  out.fault = static_cast<lab_fault>(at - fault_names.begin());
+  return true;
+}
+
+// Memory that refuses once, at the n-th request.
+struct refusing_memory {
+  memory_port under = heap_memory();
+  std::uint64_t requests = 0;
+  std::uint64_t refuse_at = 0;
+  bool has_refused = false;
+
+  [[nodiscard]] memory_port port() noexcept {
+    return {this,
+            [](void* self, std::size_t bytes, std::size_t alignment) noexcept -> void* {
+              auto& m = *static_cast<refusing_memory*>(self);
+              if (++m.requests == m.refuse_at) {
+                m.has_refused = true;
+                return nullptr;
+              }
+              return m.under.allocate(m.under.context, bytes, alignment);
+            },
+            [](void* self, void* block, std::size_t bytes, std::size_t alignment) noexcept {
+              auto& m = *static_cast<refusing_memory*>(self);
+              m.under.release(m.under.context, block, bytes, alignment);
+            }};
+  }
+};
+
+struct run_record {
+  std::string finding;
+  digest128 digest{};
+  std::string tail;
+  std::uint64_t steps = 0;
+  std::uint64_t polls = 0;     // Of the body.
+  std::uint64_t requests = 0;  // For memory, from the body's start.
+  bool was_hit = false;
+};
+
+std::vector<event> events_of(journal& log) {
+  std::vector<event> out;
+  for (std::uint64_t i = 0; i < log.size(); ++i) out.push_back(log.at(i));
+  return out;
+}
+
+// Who waits for what, and who could wake them.
+std::string knot(runtime& rt) {
+  std::string out = "blocked for ever:\n" + describe_survivors(rt.kernel());
+  const std::vector<event> events = events_of(rt.journal());
+  rt.kernel().for_each_region([&](const auto& r) {
+    for (auto* t = r.tasks.front(); t != nullptr; t = r.tasks.after(*t)) {
+      out += why_blocked(events, t->task().value).text;
+    }
+  });
+  return out;
+}
+
+void judge(runtime& rt, const lab_options& options, run_record& out) {
+  std::uint64_t leaks = 0, forced = 0;
+  for (const event& e : events_of(rt.journal())) {
+    leaks += e.kind == event_kind::obligation_leaked ? 1 : 0;
+    forced += e.kind == event_kind::task_force_completed ? 1 : 0;
+  }
+  if (out.finding.empty() && leaks != 0 && !options.may_leak) {
+    out.finding = std::to_string(leaks) + " obligations leaked\n" + rt.kernel().ghosts().report();
+  }
+  if (out.finding.empty() && rt.kernel().ghosts().violations() != leaks && !options.may_leak) {
+    out.finding = "ghosts were violated\n" + rt.kernel().ghosts().report();
+  }
+  if (out.finding.empty() && forced != 0 && !options.may_overrun) {
+    out.finding = std::to_string(forced) + " tasks overran their cleanup budget and were completed by force";
+  }
+}
+
+std::string tail_of(journal& log) {
+  std::vector<event> events = events_of(log);
+  const name_book names(events);
+  if (events.size() > 24) events.erase(events.begin(), events.end() - 24);
+  std::string out;
+  for (const event& e : events) out += "  " + std::to_string(e.seq) + "  " + describe(e, &names) + '\n';
+  return out;
+}
+
+run_record run_once(const lab_options& options, const plan& p, const lab_body& body) {
+  run_record out;
+  refusing_memory memory;
+  runtime_config config;
+  config.contract = options.contract;
+  config.behaviour = options.behaviour;
+  config.behaviour.ghosts = ghost_mode::on;
+  config.seed = p.seed;
+  config.workers = p.workers;
+  config.order = worker_order::kind::drawn;
+  config.ready_tiebreak = tie_break::rng;
+  config.memory = memory.port();
+  runtime rt(config);
+  if (rt.start_status() != status::ok) {
+    out.finding = "the runtime did not start: " + std::string(sentence(rt.start_status()));
+    return out;
+  }
+  const std::uint64_t before = memory.requests;
+  if (p.fault == lab_fault::memory) memory.refuse_at = before + p.at;
+  spawn_options how{.name = "body"};
+  if (p.fault == lab_fault::polls) how.limits.poll_quota = p.at;
+  auto first = spawn_in(rt.kernel(), rt.root(), how, body);
+  if (first.code == status::ok && p.fault == lab_fault::cancel) {
+    const run_result ran = rt.run_until_quiescent(p.at);
+    out.steps += ran.steps;
+    out.was_hit = !first.handle.is_done();
+    if (out.was_hit) static_cast<void>(first.handle.cancel({cancel_kind::user, "the lab cancels here"}));
+  }
+  const run_result ran = rt.run_until_quiescent(options.max_steps);
+  out.steps += ran.steps;
+  memory.refuse_at = 0;
+  out.was_hit = out.was_hit || memory.has_refused || p.fault == lab_fault::polls;
+  task_report seen;
+  if (first.code == status::ok && rt.kernel().inspect(first.handle.task(), seen) == status::ok) out.polls = seen.polls;
+  out.requests = memory.requests - before;
+  if (ran.ended != status::ok) {
+    out.finding = "after " + std::to_string(out.steps) + " steps there is still work: " + std::string(name(ran.ended));
+  } else if (rt.kernel().live_tasks() != 0 && !options.may_block) {
+    out.finding = knot(rt);
+  }
+  const bool may_fail = options.may_fail || (p.fault != lab_fault::none && out.was_hit);
+  if (first.code != status::ok) {
+    if (!may_fail) out.finding = "the body was not spawned: " + std::string(sentence(first.code));
+  } else if (out.finding.empty() && first.handle.is_done()) {
+    outcome<unit> how_it_went;
+    static_cast<void>(first.handle.take(how_it_went));
+    if (!how_it_went.is_ok() && (!may_fail || how_it_went.is_panicked())) {
+      const auto& o = how_it_went;
+      out.finding = "the body ended " + detail::words_of(o.kind(), o.is_err() ? &o.error() : nullptr,
+                                                         o.is_cancelled() ? &o.cancelled_by() : nullptr,
+                                                         o.is_panicked() ? &o.panic() : nullptr);
+    }
+  }
+  first.handle.drop();
+  const shutdown_result end = rt.shutdown({}, options.max_steps);
+  if (out.finding.empty() && !end.is_quiescent()) out.finding = "not at rest after shutdown:\n" + end.survivors;
+  judge(rt, options, out);
+  out.digest = rt.journal().digest();
+  if (!out.finding.empty()) out.tail = tail_of(rt.journal());
+  return out;
+}
+
+void tell(lab_result& result, const plan& p, const run_record& r) {
+  result.seed = p.seed;
+  result.digest = r.digest;
+  result.token = token_of(p, r.digest);
+  result.faults += r.was_hit ? 1 : 0;
+  if (r.finding.empty() || !result.is_ok) return;
+  result.is_ok = false;
+  result.finding = r.finding;
+  result.tail = r.tail;
+}
+
+plan plan_of(const lab_options& options, std::uint64_t seed) {
+  return {seed, 1 + static_cast<std::uint32_t>(seed % (options.workers == 0 ? 1 : options.workers)), lab_fault::none,
+          0};
+}
+
+}  // namespace
+
+std::string lab_result::report() const {
+  std::string out;
+  if (is_ok) {
+    return std::to_string(runs) + " runs, " + std::to_string(faults) + " faults, nothing found; digest " + hex(digest) +
+           '\n';
+  }
+  out = "seed " + std::to_string(seed) + ", run " + std::to_string(runs) + ": " + finding;
+  if (out.back() != '\n') out += '\n';
+  out += "replay: " + token + "\nthe last events:\n" + tail;
+  return out;
+}
+
+lab_result explore(const lab_options& options, const lab_body& body) {
+  lab_result result;
+  for (std::uint64_t i = 0; i < options.seeds && result.is_ok; ++i) {
+    const plan p = plan_of(options, options.first_seed + i);
+    const run_record first = run_once(options, p, body);
+    ++result.runs;
+    tell(result, p, first);
+    if (!result.is_ok) break;
+    const run_record second = run_once(options, p, body);
+    ++result.runs;
+    if (second.digest == first.digest) continue;
+    result.is_ok = false;
+    result.finding = "the same seed gave two digests, " + hex(first.digest) + " and " + hex(second.digest) +
+                     ": the program depends on something that the lab does not hold";
+    result.tail = second.tail;
+  }
+  return result;
+}
+
+lab_result sweep(const lab_options& options, lab_fault fault, const lab_body& body) {
+  lab_result result;
+  plan p = plan_of(options, options.first_seed);
+  const run_record whole = run_once(options, p, body);
+  ++result.runs;
+  tell(result, p, whole);
+  if (!result.is_ok) return result;
+  p.fault = fault;
+  const std::uint64_t points = fault == lab_fault::cancel  ? whole.steps
+                               : fault == lab_fault::polls ? whole.polls
+                                                           : whole.requests;
+  for (p.at = 1; p.at <= points && result.is_ok; ++p.at) {
+    const run_record r = run_once(options, p, body);
+    ++result.runs;
+    tell(result, p, r);
+  }
+  if (result.is_ok && result.faults == 0) {
+    result.is_ok = false;
+    result.finding = "the sweep hit nothing: the body is over before the first point";
+  }
+  return result;
+}
+
+lab_result replay(const lab_options& options, const std::string& token, const lab_body& body) {
+  lab_result result;
+  plan p;
+  std::string digest;
+  if (!read_token(token, p, digest)) {
+    result.is_ok = false;
+    result.token = token;
+    result.finding = "this is no token: '" + token + "'; one looks like lab1.1.2.none.0.0123456789abcdef";
+    return result;
+  }
+  const run_record r = run_once(options, p, body);
+  result.runs = 1;
+  tell(result, p, r);
+  if (hex(r.digest).substr(0, 16) != digest) {
+    result.is_ok = false;
+    result.finding = "the run of this token had the digest " + digest + ", and is now " + hex(r.digest).substr(0, 16) +
+                     ": the program is another" + (result.finding.empty() ? "" : "; it ends with: " + result.finding);
+  }
+  return result;
+}
+
+}  // namespace asx

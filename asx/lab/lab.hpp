@@ -1,0 +1,74 @@
+// asx/lab/lab.hpp - running a program under many schedules, in virtual time, with everything checked that can be.
+//
+//     const asx::lab_result r = asx::explore({.seeds = 200}, [](asx::cx c) -> asx::task<> { co_await my_service(c); });
+//     if (!r.is_ok) std::puts(r.report().c_str());         // what was wrong, a token that replays it, the journal's
+//     tail
+//
+// A run: a fresh runtime with virtual time that jumps when all are blocked, 1 to `workers` virtual workers, and a
+// schedule drawn from the seed. The body is its first task; the run ends when nothing is left to do, and is shut down.
+//
+// What every run must satisfy, unless the options allow otherwise:
+//   the body ends ok                    or what it ended with is the finding
+//   nobody is blocked for ever          tasks that wait when nothing can happen any more: who, for what, who could wake
+//   them everything ends at shutdown         quiescence no promise is broken                no obligation
+//   leaked, no ghost violation cleanup keeps its budget            nobody was completed by force the same again
+//   the second run of a seed has the digest of the first
+//
+// Sweeps do one thing at every point of one seed's run: cancel the body, spend its polls, refuse an allocation.
+//
+// A token is a few words that name a run; replay gives the same run again, and says when the program is another by now.
+//
+// Cancel points: none. Threads: one. Lifetime: the body is called for each run; what it refers to outlives explore.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "asx/base/hash.hpp"
+#include "asx/coro/task.hpp"
+#include "asx/runtime/runtime.hpp"
+
+namespace asx {
+
+struct lab_options {
+  std::uint64_t first_seed = 1;
+  std::uint32_t seeds = 32;
+  std::uint32_t workers = 4;  // At most; a seed decides how many.
+  resource_contract contract = resource_contract::core();
+  kernel_options behaviour{};
+  std::uint64_t max_steps = 1'000'000;  // Of one run: more is a finding.
+  bool may_fail = false;                // The body may end otherwise than ok.
+  bool may_block = false;               // Tasks may be left waiting; shutdown ends them.
+  bool may_leak = false;
+  bool may_overrun = false;
+};
+
+using lab_body = std::function<task<void>(cx)>;
+
+/// What a run is told to do besides.
+enum class lab_fault : std::uint8_t { none, cancel, polls, memory };
+
+struct lab_result {
+  bool is_ok = true;
+  std::uint64_t runs = 0;
+  std::uint64_t faults = 0;  // That hit: a sweep that hits nothing is a finding.
+  std::uint64_t seed = 0;    // Of the first finding, or the last run.
+  digest128 digest{};        // Of that run.
+  std::string finding;       // What was wrong; empty when nothing was.
+  std::string token;         // Names that run.
+  std::string tail;          // The last events of its journal, one a line.
+
+  /// All of it, for people.
+  [[nodiscard]] std::string report() const;
+};
+
+/// Every seed, each twice; stops at the first finding.
+[[nodiscard]] ASX_API lab_result explore(const lab_options& options, const lab_body& body);
+/// The first seed's run, once for each point: the body is cancelled at it, has so many polls, or memory is refused
+/// there.
+[[nodiscard]] ASX_API lab_result sweep(const lab_options& options, lab_fault fault, const lab_body& body);
+/// The run that a token names. A token that cannot be read is a finding; so is a digest that is not the token's.
+[[nodiscard]] ASX_API lab_result replay(const lab_options& options, const std::string& token, const lab_body& body);
+
+}  // namespace asx
