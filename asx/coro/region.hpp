@@ -16,10 +16,12 @@
 //    `supervise` the others go on, and the block answers with the worst outcome at the end. Under
 //    `body_decides` only the body's own end counts.
 // 4  So the body may refer to locals of the coroutine that awaits it: they are there until the region is closed
-// . 5  with_timeout closes the region with kind timeout when the time is over, and gives an empty optional then
-//
+//
+// 5  with_timeout closes the region with kind timeout when the time is over, counted from the await, and gives an empty
+//    optional then. A limit that no timer can be set for is refused, and nothing was started.
 //
-// Cancel points: the await, in the manner of law 2.
+// Cancel points: the await, in the manner of law 2; a task that is cancelled already starts nothing. In a mask blocks
+//                and their limits work as ever.
 // Threads: the runtime's.
 // Lifetime: the region, and everything in it, ends within the await.
 #pragma once

@@ -6,8 +6,7 @@
 //     const auto& how = co_await asx::join(h);                       // outcome<T>: ok, err, cancelled or panicked
 //
 // 1  The function and its arguments are moved into the task and live until it has ended: captures of a lambda do not
-// dangle,
-//    and a reference parameter refers to the task's own copy.
+//    dangle, and a reference parameter refers to the task's own copy. An argument is not converted for one.
 // 2  A refusal (region not open, limits, memory) has started nothing; function and arguments are destroyed.
 // 3  Dropping a handle forgets the result, not the task: the region still owns it, and ends only after it.
 // 4  Frame and arguments are destroyed when the task ends; the result stays for the handle.
