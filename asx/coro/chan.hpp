@@ -44,6 +44,11 @@ class send_op {
   send_op(sender<T>& tx, T&& value) : tx_(&tx), value_(std::move(value)) {}
   status poll(cx& c) noexcept { return tx_->poll_reserve(c, wait_, permit_); }
   void take() { static_cast<void>(permit_.send(std::move(value_))); }
+  /// What attempt gives: the value comes back when the code is not ok.
+  send_result<T> answer(status code) {
+    if (code == status::ok) return permit_.send(std::move(value_));
+    return {code, std::optional<T>(std::in_place, std::move(value_))};
+  }
 
  private:
   sender<T>* tx_;

@@ -124,9 +124,9 @@ LAB_TEST(combine, a_receive_that_loses_a_race_takes_nothing) {
   auto [code, tx, rx] = channel<int>(c, 1);
   EXPECT_EQ(code, status::ok);
   EXPECT_EQ(tx.try_send(7).code, status::ok);
-  const auto take = [&rx = rx](cx) -> task<int> {
+  const auto take = [&inbox = rx](cx) -> task<int> {
     co_await sleep(duration::milliseconds(10));
-    co_return *co_await recv(rx);
+    co_return *co_await recv(inbox);
   };
   const auto first = co_await race(c, take, in(5));
   EXPECT_EQ(first.value(), 5);

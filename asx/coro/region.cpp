@@ -26,10 +26,16 @@ void region_block::release() noexcept {
   if (kernel_ != nullptr) static_cast<void>(std::exchange(kernel_, nullptr)->release_region(region_));
 }
 
+status region_block::closed_op::arm(cx& c) noexcept {
+  const status s = has_limit_ ? sleep_.poll(c) : status::ok;
+  return s == status::would_block ? status::ok : s;
+}
+
 status region_block::closed_op::poll(cx& c) noexcept {
   kernel& k = *of_->kernel_;
-  static_cast<void>(c.checkpoint());  // A cancel has closed the region already; answering it is all that is left.
-  if (has_limit_ && !of_->has_timed_out_ && c.now() >= sleep_.deadline()) {
+  // A cancel has closed the region already; answering it is all that is left. In a mask there is none.
+  const bool is_cancelled = c.checkpoint() != status::ok;
+  if (has_limit_ && !of_->has_timed_out_ && sleep_.poll(c) == status::ok) {
     region_report r;
     if (k.inspect(of_->region_, r) == status::ok && r.state == region_state::open &&
         k.close(of_->region_, {cancel_kind::timeout, "the time is over"}) == status::ok) {
@@ -37,24 +43,17 @@ status region_block::closed_op::poll(cx& c) noexcept {
     }
   }
   const status s = k.await_closed(of_->region_, c, wait_);
-  if (s == status::ok) {
-    of_->judge(c);
-    return s;
-  }
-  if (has_limit_ && !of_->has_timed_out_ && !c.is_cancelled()) {
-    const status t = sleep_.poll(c);
-    if (t != status::would_block && t != status::ok) has_limit_ = false;  // No timer: the region's own end must do.
-  }
+  if (s == status::ok) of_->judge(is_cancelled);
   return s;
 }
 
 // The first failure tells the story, not those that it cancelled.
-void region_block::judge(cx& c) noexcept {
+void region_block::judge(bool is_cancelled) noexcept {
   region_report r;
   task_outcome out;
   static_cast<void>(kernel_->inspect(region_, r));
   static_cast<void>(kernel_->result(region_, out));
-  if (c.is_cancelled()) {
+  if (is_cancelled) {
     has_timed_out_ = false;
     end_ = {status::cancelled};
   } else if (policy_ == region_policy::body_decides) {

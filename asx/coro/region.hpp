@@ -16,10 +16,12 @@
 //    `supervise` the others go on, and the block answers with the worst outcome at the end. Under
 //    `body_decides` only the body's own end counts.
 // 4  So the body may refer to locals of the coroutine that awaits it: they are there until the region is closed
-// . 5  with_timeout closes the region with kind timeout when the time is over, and gives an empty optional then
-//
+//
+// 5  with_timeout closes the region with kind timeout when the time is over, counted from the await, and gives an empty
+//    optional then. A limit that no timer can be set for is refused, and nothing was started.
 //
-// Cancel points: the await, in the manner of law 2.
+// Cancel points: the await, in the manner of law 2; a task that is cancelled already starts nothing. In a mask blocks
+//                and their limits work as ever.
 // Threads: the runtime's.
 // Lifetime: the region, and everything in it, ends within the await.
 #pragma once
@@ -64,6 +66,8 @@ class ASX_API region_block {
   class closed_op {
    public:
     closed_op(region_block& of, instant until) noexcept : of_(&of), sleep_(until), has_limit_(!until.is_none()) {}
+    /// Takes the timer for the limit, before anything is started that it is to end.
+    [[nodiscard]] status arm(cx& c) noexcept;
     status poll(cx& c) noexcept;
     void take() const noexcept {}
 
@@ -80,7 +84,7 @@ class ASX_API region_block {
   [[nodiscard]] const ending& end() const noexcept { return end_; }
 
  private:
-  void judge(cx& c) noexcept;
+  void judge(bool is_cancelled) noexcept;
   void release() noexcept;
 
   kernel* kernel_ = nullptr;
@@ -90,15 +94,18 @@ class ASX_API region_block {
   ending end_{};
 };
 
-// Gives an empty optional when the time is over; `until` none: it never is.
+// Gives an empty optional when `limit` is over, counted from here: it is lazy like every coroutine.
 template <class T, class F, class... Args>
-task<std::optional<typename spawned<T>::stored>> run_block(cx c, region_options how, instant until,
+task<std::optional<typename spawned<T>::stored>> run_block(cx c, region_options how, duration limit,
                                                            std::source_location site, F f, Args... args) {
+  co_await checkpoint();  // A task that is cancelled starts nothing that its cancel would not reach.
   region_block block;
+  auto closed = block.closed(c.now() + limit);
+  if (const status s = closed.arm(c); s != status::ok) co_await fail(s);
   if (const status s = block.open(c, how, site); s != status::ok) co_await fail(s);
   auto body = spawn_in(block.home(), block.handle(), {.name = how.name}, std::move(f), std::move(args)...);
   if (body.code != status::ok) block.give_up();
-  co_await block.closed(until);
+  co_await std::move(closed);
   if (body.code != status::ok) co_await fail(body.code);
   if (block.has_timed_out()) co_return std::nullopt;
   if (block.end().code != status::ok || block.end().is_panic) co_await end_as(block.end());
@@ -107,6 +114,9 @@ task<std::optional<typename spawned<T>::stored>> run_block(cx c, region_options 
   if (out.is_panicked()) co_await end_as({status::ok, 0, true});
   if (out.is_err()) co_await fail(out.error().code, out.error().detail);
   if (out.is_cancelled()) co_await fail(status::cancelled);
+  if constexpr (!std::is_void_v<T>) {
+    if (!out.has_value()) co_await fail(status::empty);  // Somebody completed the body from outside.
+  }
   co_return value_in(std::move(out));
 }
 
@@ -127,7 +137,7 @@ auto region(cx c, const region_options& how, F&& f, Args&&... args)
     -> task<typename detail::task_of<F, Args...>::value_type> {
   using value = typename detail::task_of<F, Args...>::value_type;
   auto block = detail::run_block<value, std::decay_t<F>, std::decay_t<Args>...>(
-      c, how, instant::none(), std::source_location::current(), std::forward<F>(f), std::forward<Args>(args)...);
+      c, how, duration::max(), std::source_location::current(), std::forward<F>(f), std::forward<Args>(args)...);
   if constexpr (std::is_void_v<value>) {
     return detail::without_value(c, std::move(block));
   } else {
@@ -146,8 +156,7 @@ template <class F, class... Args>
 auto with_timeout(cx c, duration limit, F&& f, Args&&... args) {
   using value = typename detail::task_of<F, Args...>::value_type;
   return detail::run_block<value, std::decay_t<F>, std::decay_t<Args>...>(
-      c, region_options{}, c.now() + limit, std::source_location::current(), std::forward<F>(f),
-      std::forward<Args>(args)...);
+      c, region_options{}, limit, std::source_location::current(), std::forward<F>(f), std::forward<Args>(args)...);
 }
 
 }  // namespace asx

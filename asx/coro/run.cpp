@@ -1,5 +1,7 @@
 #include "asx/coro/run.hpp"
 
+#include <array>
+
 namespace asx::detail {
 
 std::string words_of(outcome_kind kind, const error* failed, const cancellation* stopped, const panic_note* panicked) {
@@ -15,6 +17,12 @@ std::string words_of(outcome_kind kind, const error* failed, const cancellation*
     out.append(": ").append(panicked->text);
   }
   return out;
+}
+
+std::string words_of_exception() {
+  std::array<char, 160> said{};
+  tell_exception(said);
+  return words_of(outcome_kind::panicked, nullptr, nullptr, nullptr).append(": ").append(said.data());
 }
 
 }  // namespace asx::detail

@@ -34,6 +34,8 @@ namespace detail {
 /// In words; the views in `how` are looked at now.
 [[nodiscard]] ASX_API std::string words_of(outcome_kind kind, const error* failed, const cancellation* stopped,
                                            const panic_note* panicked);
+/// Of the exception that is being handled.
+[[nodiscard]] ASX_API std::string words_of_exception();
 }  // namespace detail
 
 template <class F, class... Args>
@@ -42,7 +44,18 @@ auto run_in(runtime& rt, F&& f, Args&&... args) {
   using value = typename detail::task_of<F, Args...>::value_type;
   using stored = typename detail::spawned<value>::stored;
   run_outcome<value> out;
-  auto first = spawn_in(rt.kernel(), rt.root(), {.name = "main"}, std::forward<F>(f), std::forward<Args>(args)...);
+  spawn_result<value> first;
+#if defined(__cpp_exceptions)
+  try {
+    first = spawn_in(rt.kernel(), rt.root(), {.name = "main"}, std::forward<F>(f), std::forward<Args>(args)...);
+  } catch (...) {  // An argument that could not be moved, a function that is no coroutine.
+    out.text = detail::words_of_exception();
+    out.result = outcome<stored>::panicked({"see text", {}, 0});
+    return out;
+  }
+#else
+  first = spawn_in(rt.kernel(), rt.root(), {.name = "main"}, std::forward<F>(f), std::forward<Args>(args)...);
+#endif
   if (first.code != status::ok) {
     out.result = outcome<stored>::err({first.code, 0});
   } else {

@@ -16,13 +16,11 @@
 
 namespace asx::detail {
 
-void panic_with_exception([[maybe_unused]] cx& c) noexcept {
+void tell_exception([[maybe_unused]] std::span<char> out) noexcept {
 #if defined(__cpp_exceptions)
   const char* text = "";
-  std::array<char, 160> said{};
   const auto tell = [&](const char* type) {
-    std::snprintf(said.data(), said.size(), *text == 0 ? "%s" : "%s: %s", type, text);
-    extension::panic(c, said.data());
+    std::snprintf(out.data(), out.size(), *text == 0 ? "%s" : "%s: %s", type, text);
   };
   try {
     throw;
@@ -40,6 +38,12 @@ void panic_with_exception([[maybe_unused]] cx& c) noexcept {
     tell("an exception that is no std::exception");
   }
 #endif
+}
+
+void panic_with_exception(cx& c) noexcept {
+  std::array<char, 160> said{};
+  tell_exception(said);
+  extension::panic(c, said.data());
 }
 
 }  // namespace asx::detail

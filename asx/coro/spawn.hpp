@@ -6,8 +6,7 @@
 //     const auto& how = co_await asx::join(h);                       // outcome<T>: ok, err, cancelled or panicked
 //
 // 1  The function and its arguments are moved into the task and live until it has ended: captures of a lambda do not
-// dangle,
-//    and a reference parameter refers to the task's own copy.
+//    dangle, and a reference parameter refers to the task's own copy. An argument is not converted for one.
 // 2  A refusal (region not open, limits, memory) has started nothing; function and arguments are destroyed.
 // 3  Dropping a handle forgets the result, not the task: the region still owns it, and ends only after it.
 // 4  Frame and arguments are destroyed when the task ends; the result stays for the handle.
@@ -20,6 +19,7 @@
 #include <new>
 #include <optional>
 #include <source_location>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
@@ -68,6 +68,8 @@ struct spawn_options {
 
 namespace detail {
 
+/// Type and text of the exception that is being handled, terminated, as far as there is room.
+ASX_API void tell_exception(std::span<char> out) noexcept;
 /// The task that is polled panics with the type and text of the exception that is being handled.
 ASX_API void panic_with_exception(cx& c) noexcept;
 
@@ -97,7 +99,10 @@ class spawned : public coro_root {
     resume_next(first_->handle_);
     return true;
   }
-  void forget_frame() noexcept { first_.reset(); }
+  void forget_frame() noexcept {
+    unwind();
+    first_.reset();
+  }
 
   static poll_result poll(void* context, cx& c) {
     auto& self = *static_cast<spawned*>(context);
@@ -107,7 +112,9 @@ class spawned : public coro_root {
     if (!p.is_ended) self.keep(p, c);
     if (ended.is_panic) c.panic("somebody it waited for panicked");
     self.end_body_(self);  // Destructors run now, while this still is the polled task.
-    if (ended.code == status::ok || ended.code == status::cancelled) return poll_result::ready;
+    if (ended.code == status::ok) return poll_result::ready;
+    // Cancelled is who was asked to be; who was not, and waited for somebody that was, has failed.
+    if (ended.code == status::cancelled && c.checkpoint() == status::cancelled) return poll_result::ready;
     c.set_error(ended.code, ended.detail);
     return poll_result::error;
   }
@@ -145,9 +152,46 @@ class spawned : public coro_root {
   std::uint32_t owners_ = 1;  // The task; a handle is one more.
 };
 
+// A reference parameter lives on in the frame. It must refer to the task's own copy of the argument, and not to
+// something that the argument was converted to for the call: that is gone before the task runs.
+template <class Param, class Arg>
+inline constexpr bool refers_to_copy =
+    !std::is_reference_v<Param> || std::is_convertible_v<Arg*, std::remove_reference_t<Param>*>;
+template <class Param, class Arg>
+inline constexpr bool refers_to_copy<Param, std::reference_wrapper<Arg>> =
+    !std::is_reference_v<Param> || std::is_convertible_v<Arg*, std::remove_reference_t<Param>*>;
+
+template <class F, class... Args>
+struct call_of {  // Called with what it likes: nobody can tell.
+  static constexpr bool is_safe = true;
+};
+template <class R, class... Params, class... Args>
+struct call_of<R (*)(cx, Params...), Args...> {
+  static consteval bool judge() {
+    if constexpr (sizeof...(Params) == sizeof...(Args)) {
+      return (refers_to_copy<Params, Args> && ...);
+    } else {
+      return true;  // The rest has default arguments.
+    }
+  }
+  static constexpr bool is_safe = judge();
+};
+template <class R, class... Params, class... Args>
+struct call_of<R (*)(cx, Params...) noexcept, Args...> : call_of<R (*)(cx, Params...), Args...> {};
+template <class R, class C, class... Params, class... Args>
+struct call_of<R (C::*)(cx, Params...), Args...> : call_of<R (*)(cx, Params...), Args...> {};
+template <class R, class C, class... Params, class... Args>
+struct call_of<R (C::*)(cx, Params...) const, Args...> : call_of<R (*)(cx, Params...), Args...> {};
+template <class F, class... Args>
+  requires requires { &F::operator(); }
+struct call_of<F, Args...> : call_of<decltype(&F::operator()), Args...> {};
+
 /// With the function and its arguments.
 template <class T, class F, class... Args>
 class spawned_body final : public spawned<T> {
+  static_assert(call_of<F, Args...>::is_safe,
+                "an argument would be converted for a reference parameter: spawn with the parameter's own type");
+
  public:
   template <class G, class... More>
   spawned_body(cx c, G&& f, More&&... args)

@@ -10,15 +10,16 @@
 // 1  A task<T> is lazy: it runs when it is awaited or spawned. It is move-only and dies with its frame.
 // 2  The first parameter of a coroutine is `asx::cx`, by value: frames come from the runtime's pool through it.
 // 3  `co_await op` gives the value, or ends the coroutine with what came instead: cancelled, or err with its status.
-// The
-//    coroutines that await it end likewise, innermost first, each one's destructors in order; nothing is thrown.
-//    `co_await attempt(op)` gives everything as a value and ends nothing.
+//    The coroutines that await it end likewise, innermost first, each one's destructors in order; nothing is thrown.
+//    `co_await attempt(op)` gives everything as a value and ends nothing. A task that ends cancelled, and was not asked
+//    to, ends with err cancelled.
 // 4  An operation that is ready does not suspend; after coop_limit ready operations in one poll the next one yields
-// . 5  An exception goes to whoever awaits. One that leaves a spawned task panics it, with type and text; it
-// leaves no run. 6  Awaiting does not grow the stack, with any compiler and any flags: a coroutine that suspends
-// returns to the loop of its
-//    task, which resumes the next one. Symmetric transfer would save a return, and is no tail call in a -O0 build of
-//    GCC 12.
+//
+// 5  An exception goes to whoever awaits. One that leaves a spawned task panics it, with type and text; it leaves no
+//    run.
+// 6  Awaiting does not grow the stack, with any compiler and any flags, nor does the end of many that await each other:
+//    a coroutine that suspends returns to the loop of its task, which resumes the next one. Symmetric transfer would
+//    save a return, and is no tail call in a -O0 build of GCC 12.
 // 7  A frame that memory was refused for is an empty task: awaiting it ends with err resource_exhausted.
 //
 // Cancel points: every operation says so itself; awaiting a child is none.
@@ -45,7 +46,9 @@ namespace asx {
 template <class T = void>
 class task;
 
-/// What an awaited operation is: poll says would_block, ok or why not; take gives the value after ok.
+/// What an awaited operation is: poll says would_block, ok or why not; take gives the value after ok. One that has
+/// something to give back when it is not ok says it by `answer(code)`, which attempt gives then in place of
+/// `attempted`.
 template <class Op>
 concept operation = requires(Op& op, cx& c) {
   { op.poll(c) } -> std::same_as<status>;
@@ -91,7 +94,7 @@ using value_of = decltype(std::declval<Op&>().take());
 template <class Op, bool Whole>
 class op_awaiter final : public waiting_op {
  public:
-  op_awaiter(Op&& op, promise_base& promise) : waiting_op(&op_awaiter::again), op_(std::move(op)), promise_(promise) {}
+  op_awaiter(Op&& op, promise_base& promise) : waiting_op(&op_awaiter::again, promise), op_(std::move(op)) {}
   op_awaiter(const op_awaiter&) = delete;
   op_awaiter& operator=(const op_awaiter&) = delete;
 
@@ -111,7 +114,10 @@ class op_awaiter final : public waiting_op {
     }
   }
   auto await_resume() {
-    if constexpr (Whole) {
+    if constexpr (!is_quiet) promise_.rethrow_kept();
+    if constexpr (Whole && requires { op_.answer(code_); }) {
+      return op_.answer(code_);
+    } else if constexpr (Whole) {
       using value = value_of<Op>;
       if constexpr (std::is_void_v<value>) {
         if (code_ == status::ok) op_.take();
@@ -127,21 +133,38 @@ class op_awaiter final : public waiting_op {
   }
 
  private:
+  static constexpr bool is_quiet = noexcept(std::declval<Op&>().poll(std::declval<cx&>()));
+
   // Polled again: false while it still waits.
   static bool again(waiting_op& base) {
     auto& self = static_cast<op_awaiter&>(base);
-    self.code_ = self.op_.poll(self.promise_.root->context);
-    if (self.code_ == status::would_block) return false;
-    if (Whole || self.code_ == status::ok) {
+    const bool has_thrown = self.poll_again();
+    if (self.code_ == status::would_block && !has_thrown) return false;
+    if (Whole || has_thrown || self.code_ == status::ok) {
       self.promise_.root->resume_next(self.self_);
     } else {
       self.promise_.end({self.code_});
     }
     return true;
   }
+  // True when it threw: the coroutine is resumed to see it, as it would have at the first poll.
+  bool poll_again() noexcept {
+#if defined(__cpp_exceptions)
+    if constexpr (!is_quiet) {
+      try {
+        code_ = op_.poll(promise_.root->context);
+        return false;
+      } catch (...) {
+        promise_.unhandled_exception();
+        return true;
+      }
+    }
+#endif
+    code_ = op_.poll(promise_.root->context);
+    return false;
+  }
 
   Op op_;
-  promise_base& promise_;
   std::coroutine_handle<> self_;
   status code_ = status::would_block;
   bool is_answered_ = false;
@@ -172,7 +195,7 @@ template <class T, bool Whole>
 class child_awaiter final : public awaiting_parent {
  public:
   child_awaiter(task<T>&& child, promise_base& parent) noexcept
-      : awaiting_parent(&child_awaiter::done), child_(std::move(child)), parent_(parent) {}
+      : awaiting_parent(&child_awaiter::done, &child_awaiter::drop), child_(std::move(child)), parent_(parent) {}
   child_awaiter(const child_awaiter&) = delete;
   child_awaiter& operator=(const child_awaiter&) = delete;
 
@@ -201,8 +224,15 @@ class child_awaiter final : public awaiting_parent {
     if (Whole || !p.is_ended) {
       self.parent_.root->resume_next(self.self_);
     } else {
-      self.parent_.end(p.ended_with);
+      const ending how = p.ended_with;
+      self.child_ = task<T>(nullptr);  // Now, and not with the parent: frames in frames would nest on the stack.
+      self.parent_.end(how);
     }
+  }
+  static promise_base& drop(awaiting_parent& base) noexcept {
+    auto& self = static_cast<child_awaiter&>(base);
+    self.child_ = task<T>(nullptr);
+    return self.parent_;
   }
 
   task<T> child_;
@@ -267,6 +297,8 @@ class promise_of : public promise_base {
 
 template <class T>
 class promise final : public promise_of<T> {
+  static_assert(alignof(T) <= frame_alignment, "a frame is aligned to 64 bytes: hand over what needs more by pointer");
+
  public:
   using stored = T;
   task<T> get_return_object() noexcept { return task<T>(std::coroutine_handle<promise>::from_promise(*this)); }

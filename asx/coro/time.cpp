@@ -1,5 +1,7 @@
 #include "asx/coro/time.hpp"
 
+#include "asx/kernel/extension.hpp"
+
 namespace asx {
 
 status sleep_op::poll(cx& c) noexcept {
@@ -15,7 +17,13 @@ status sleep_op::poll(cx& c) noexcept {
     stop();
     return status::ok;
   }
-  if (timer_.generation != 0) return status::would_block;
+  if (timer_.generation != 0) {
+    if (extension::has_timer(*home_, timer_)) return status::would_block;
+    timer_ = {};
+    // It fired a little early, together with others, and was consumed; or, in a mask, it went when the cancel
+    // was acknowledged for the task, and the wait goes on.
+    if (!c.is_cancelled()) return status::ok;
+  }
   home_ = &c.kernel();
   const status s = home_->register_timer(c, deadline_, timer_);
   return s == status::ok ? status::would_block : s;
@@ -30,7 +38,7 @@ std::uint64_t interval::advance(instant now) noexcept {
   const std::uint64_t late = now.ns > next_.ns ? (now.ns - next_.ns) / period_.ns : 0;
   switch (policy_) {
     case missed_ticks::burst: next_ = next_ + period_; break;
-    case missed_ticks::skip: next_ = instant{next_.ns + (late + 1) * period_.ns}; break;
+    case missed_ticks::skip: next_ = next_ + duration{late * period_.ns} + period_; break;
     case missed_ticks::delay: next_ = now + period_; break;
   }
   return late;

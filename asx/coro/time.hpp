@@ -13,6 +13,7 @@
 // 3  A sleep past the task's own deadline ends at that deadline: the task is cancelled, or the sleep says
 // budget_exhausted
 //
+// 4  A sleep further ahead than the wheel takes, seven days or for ever, is refused as timers are.
 //
 // Cancel points: sleep, sleep_until, tick, checkpoint. yield is none.
 // Threads: the runtime's. Lifetime: an operation is awaited where it is made.
@@ -41,8 +42,6 @@ class ASX_API sleep_op {
 
   status poll(cx& c) noexcept;
   void take() const noexcept {}
-  /// Of a sleep that was given one.
-  [[nodiscard]] instant deadline() const noexcept { return deadline_; }
 
  private:
   void stop() noexcept;

@@ -188,6 +188,10 @@ class ASX_API extension {
   }
 
   // ---- coroutines
+  /// False once it has fired or was cancelled.
+  [[nodiscard]] static bool has_timer(const kernel& k, slab_key timer) noexcept {
+    return k.timers_.find(timer) != nullptr;
+  }
   /// For an exception: the place is where the task was spawned.
   static void panic(cx& c, std::string_view text) noexcept {
     c.task_->region->owner_kernel->panic(*c.task_, text, c.task_->site);

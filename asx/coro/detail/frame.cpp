@@ -1,29 +1,37 @@
 #include "asx/coro/detail/frame.hpp"
 
+#include <new>
+
 #include "asx/kernel/extension.hpp"
 
 namespace asx::detail {
 
 namespace {
 
-// In front of each frame: whose pool it came from. A frame is released without a cx at hand.
-struct alignas(__STDCPP_DEFAULT_NEW_ALIGNMENT__) frame_header {
+// Behind each frame: whose pool it came from. A frame is released without a cx at hand. In front of it the word would
+// spoil the alignment of the block: compilers lay a frame out for its most demanding local, and ask for no alignment.
+struct frame_footer {
   kernel* home;
 };
-constexpr std::size_t alignment = alignof(frame_header);
+
+std::size_t footer_at(std::size_t bytes) noexcept {
+  return (bytes + alignof(frame_footer) - 1) / alignof(frame_footer) * alignof(frame_footer);
+}
 
 }  // namespace
 
 void* allocate_frame(std::size_t bytes, cx& c) noexcept {
   kernel& k = c.kernel();
-  void* const block = extension::take_block(k, nominal_bytes::frame, bytes + sizeof(frame_header), alignment);
-  if (block == nullptr) return nullptr;
-  return new (block) frame_header{&k} + 1;
+  const std::size_t at = footer_at(bytes);
+  void* const block = extension::take_block(k, nominal_bytes::frame, at + sizeof(frame_footer), frame_alignment);
+  if (block != nullptr) new (static_cast<std::byte*>(block) + at) frame_footer{&k};
+  return block;
 }
 
 void release_frame(void* frame, std::size_t bytes) noexcept {
-  auto* const header = static_cast<frame_header*>(frame) - 1;
-  extension::give_block(*header->home, nominal_bytes::frame, header, bytes + sizeof(frame_header), alignment);
+  const std::size_t at = footer_at(bytes);
+  kernel& k = *reinterpret_cast<frame_footer*>(static_cast<std::byte*>(frame) + at)->home;
+  extension::give_block(k, nominal_bytes::frame, frame, at + sizeof(frame_footer), frame_alignment);
 }
 
 coro_root::coro_root(cx c) noexcept : context(c), coop_limit_(extension::coop_limit(c)) {}
@@ -52,6 +60,12 @@ bool coro_root::run() {
       return false;
     }
   }
+}
+
+void coro_root::unwind() noexcept {
+  if (waiting_ == nullptr) return;
+  promise_base* p = &std::exchange(waiting_, nullptr)->promise_;
+  while (p->parent != nullptr) p = &p->parent->drop_(*p->parent);
 }
 
 }  // namespace asx::detail

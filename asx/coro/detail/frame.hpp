@@ -25,6 +25,9 @@ struct promise_base;
 template <class T>
 class spawned;
 
+/// What a frame is aligned to, and so the most that its locals, its parameters and its value may ask for.
+inline constexpr std::size_t frame_alignment = 64;
+
 /// Null when the contract or the memory refuses.
 [[nodiscard]] ASX_API void* allocate_frame(std::size_t bytes, cx& c) noexcept;
 ASX_API void release_frame(void* frame, std::size_t bytes) noexcept;
@@ -33,10 +36,11 @@ ASX_API void release_frame(void* frame, std::size_t bytes) noexcept;
 class waiting_op {
  public:
   using again_function = bool (*)(waiting_op& self);
-  explicit waiting_op(again_function again) noexcept : again_(again) {}
+  waiting_op(again_function again, promise_base& promise) noexcept : promise_(promise), again_(again) {}
 
  protected:
   ~waiting_op() = default;
+  promise_base& promise_;
 
  private:
   friend class coro_root;
@@ -47,7 +51,9 @@ class waiting_op {
 class awaiting_parent {
  public:
   using done_function = void (*)(awaiting_parent& self) noexcept;
-  explicit awaiting_parent(done_function done) noexcept : done_(done) {}
+  /// Destroys the child where it stands, and says who awaited it.
+  using drop_function = promise_base& (*)(awaiting_parent& self) noexcept;
+  awaiting_parent(done_function done, drop_function drop) noexcept : done_(done), drop_(drop) {}
 
  protected:
   ~awaiting_parent() = default;
@@ -55,6 +61,7 @@ class awaiting_parent {
  private:
   friend class coro_root;
   done_function done_;
+  drop_function drop_;
 };
 
 /// The coroutines of one task of the kernel.
@@ -75,6 +82,10 @@ class ASX_API coro_root {
   [[nodiscard]] bool run();
 
   cx context;
+
+ protected:
+  /// Destroys all coroutines but the first, the innermost first and one after the other, so that the stack stays flat.
+  void unwind() noexcept;
 
  private:
   [[nodiscard]] bool yield_now() noexcept;
@@ -116,6 +127,12 @@ struct ASX_API promise_base {
   void rethrow() const {
 #if defined(__cpp_exceptions)
     if (thrown != nullptr) std::rethrow_exception(thrown);
+#endif
+  }
+  /// What an operation threw while its coroutine was suspended.
+  void rethrow_kept() {
+#if defined(__cpp_exceptions)
+    if (thrown != nullptr) std::rethrow_exception(std::exchange(thrown, nullptr));
 #endif
   }
   /// What `attempt` gives for a coroutine that did not end ok.

@@ -1,0 +1,149 @@
+// Whole programs: run and run_in.
+#include "asx/coro/run.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "asx/coro/chan.hpp"
+#include "asx/coro/region.hpp"
+#include "asx/coro/select.hpp"
+#include "asx/coro/testing/lives.hpp"
+#include "asx/coro/time.hpp"
+#include "asx/journal/digest.hpp"
+
+namespace asx {
+namespace {
+
+TEST(coro_run, gives_the_value_of_a_program_and_no_words) {
+  const auto out = run(
+      [](cx, int a, std::unique_ptr<int> b) -> task<int> {
+        co_await sleep(duration::microseconds(10));
+        co_return a + *b;
+      },
+      3, std::make_unique<int>(4));
+  ASSERT_TRUE(out.is_ok());
+  EXPECT_EQ(out.result.value(), 7);
+  EXPECT_TRUE(out.text.empty());
+  EXPECT_TRUE(run([](cx) -> task<> { co_return; }).is_ok());
+}
+
+TEST(coro_run, waits_for_everything_that_the_program_started) {
+  runtime rt;
+  int ended = 0;
+  const auto out = run_in(
+      rt,
+      [](cx c, int* n) -> task<> {
+        const auto child = [](cx, int* count) -> task<> {
+          co_await sleep(duration::seconds(5));
+          ++*count;
+        };
+        EXPECT_EQ(spawn(c, child, n).code, status::ok);
+        co_return;
+      },
+      &ended);
+  EXPECT_TRUE(out.is_ok());
+  EXPECT_EQ(ended, 1);
+  EXPECT_EQ(rt.now(), instant{5'000'000'000});
+  EXPECT_TRUE(run_in(rt, [](cx) -> task<> { co_return; }).is_ok()) << "it does not shut down";
+}
+
+TEST(coro_run, tells_an_err_a_cancel_and_a_panic_in_words) {
+  const auto err = run([](cx) -> task<int> {
+    co_await fail(status::corrupt);
+    co_return 1;
+  });
+  EXPECT_EQ(err.result.error().code, status::corrupt);
+  EXPECT_EQ(err.text.rfind("err: corrupt (", 0), 0U) << err.text;
+
+  const auto cancelled = run([](cx c) -> task<int> {
+    EXPECT_EQ(c.kernel().request_cancel(c.handle(), {cancel_kind::user, "a text that lives only in the runtime"}),
+              status::ok);
+    co_await sleep(duration::hours(1));
+    co_return 1;
+  });
+  ASSERT_TRUE(cancelled.result.is_cancelled());
+  EXPECT_EQ(cancelled.result.reason().kind, cancel_kind::user);
+  EXPECT_EQ(cancelled.text, "cancelled: user, a text that lives only in the runtime");
+
+  const auto panicked = run([](cx c) -> task<int> {
+    c.panic(std::string("made of ") + "parts");
+    co_return 1;
+  });
+  ASSERT_TRUE(panicked.result.is_panicked());
+  EXPECT_EQ(panicked.text, "panicked: made of parts");
+}
+
+TEST(coro_run, says_so_when_the_program_can_never_end) {
+  const auto out = run([](cx c) -> task<int> {
+    auto [code, tx, rx] = channel<int>(c, 1);
+    co_return (co_await recv(rx)).value_or(1);  // Its own sender keeps it waiting.
+  });
+  ASSERT_TRUE(out.result.is_err());
+  EXPECT_EQ(out.result.error().code, status::tasks_still_active);
+  EXPECT_FALSE(out.text.empty());
+}
+
+TEST(coro_run, is_refused_inside_a_run_and_in_a_runtime_without_memory) {
+  runtime rt;
+  const auto out = run_in(
+      rt,
+      [](cx, runtime* same) -> task<status> {
+        const auto inner = run_in(*same, [](cx) -> task<> { co_return; });
+        co_return inner.result.is_err() ? inner.result.error().code : status::ok;
+      },
+      &rt);
+  EXPECT_EQ(out.result.value(), status::reentrant);
+
+  runtime_config config;
+  config.contract.max_tasks = 1;
+  config.contract.max_bytes = 1;
+  runtime small(config);
+  const auto refused = run_in(small, [](cx) -> task<> { co_return; });
+  EXPECT_TRUE(refused.result.is_err());
+  EXPECT_FALSE(refused.text.empty());
+}
+
+// Tasks, channels, time, blocks, a timeout and a failure.
+task<int> story(cx c) {
+  auto [code, tx, rx] = channel<int>(c, 2);
+  const auto produce = [](cx, sender<int> to, int base) -> task<> {
+    for (int i = 0; i < 20; ++i) {
+      co_await send(to, base + i);
+      if (i % 3 == 0) co_await sleep(duration::milliseconds(static_cast<std::uint64_t>(base / 50)));
+    }
+  };
+  for (const int base : {100, 200, 300}) EXPECT_EQ(spawn(c, produce, tx, base).code, status::ok);
+  tx.drop();
+  int sum = 0;
+  for (;;) {
+    auto got = co_await select(recv(rx), sleep(duration::milliseconds(3)));
+    if (got.index() == 1) continue;
+    if (!std::get<0>(got)) break;
+    sum += *std::get<0>(got);
+  }
+  const auto late =
+      co_await with_timeout(c, duration::milliseconds(1), [](cx) -> task<> { co_await sleep(duration::seconds(1)); });
+  const auto failed = co_await attempt(region(c, [](cx) -> task<> { co_await fail(status::corrupt); }));
+  co_return late.has_value() || failed.is_ok() ? 0 : sum;
+}
+
+TEST(coro_run, journals_the_same_program_the_same_way_twice) {
+  digest128 digests[2] = {};
+  for (auto& digest : digests) {
+    runtime rt;
+    const auto out = run_in(rt, story);
+    EXPECT_EQ(out.result.value(), 20 * (100 + 200 + 300) + 3 * 190);
+    EXPECT_TRUE(rt.shutdown().is_quiescent());
+    digest = rt.journal().digest();
+    EXPECT_GT(rt.journal().size(), 100U);
+  }
+  EXPECT_EQ(digests[0], digests[1]);
+  EXPECT_NE(digests[0], digest128{});
+}
+
+}  // namespace
+}  // namespace asx
