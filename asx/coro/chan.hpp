@@ -6,8 +6,7 @@
 //     while (auto got = co_await asx::recv(rx)) use(*got);     // empty: no sender is left
 //
 // 1  A value is not lost: `send` keeps it until the slot is there; when it ends otherwise, the value is in the answer
-// of
-//    `attempt(send(...))`, or destroyed with the coroutine that asked. What must not be lost is sent in two steps.
+//    of `attempt(send(...))`, or destroyed with the coroutine that asked. What must not be lost is sent in two steps.
 // 2  recv gives an empty optional when the other side is gone; that is the end of a loop, not an error.
 //
 // Cancel points: reserve, send, recv.

@@ -5,14 +5,14 @@
 //     co_await asx::for_each(c, orders, 8, handle_order);                   // at most 8 at once
 //     auto page = co_await asx::retry(c, {.attempts = 5}, fetch_page);      // until it is ok
 //
-// 1  Each child is a task in a region of its own block: nothing is left behind when the await is over, however it ends.
+// 1  Each child is a task in a region of its own block: nothing is left behind when the await is over, however it
+//    ends.
 // 2  race, first_ok and quorum cancel who lost with kind race_lost, and return when all of them have ended. What a
-// loser holds
-//    comes back: a two-phase operation that did not commit has not happened.
+//    loser holds comes back: a two-phase operation that did not commit has not happened.
 // 3  A child that could not be spawned counts as ended with err and the refusal's status.
 // 4  for_each stops at the first failure and ends with it; those that run are cancelled with kind fail_fast.
-// 5  retry waits between attempts: `first_delay`, then times `factor`, at most `max_delay`. It does not retry what was
-// cancelled.
+// 5  retry waits between attempts: `first_delay`, then times `factor`, at most `max_delay`. It does not retry what
+//    was cancelled.
 //
 // Cancel points: each await, as a region block.
 // Threads: the runtime's. Lifetime: as region.hpp; functions are copied into their tasks.

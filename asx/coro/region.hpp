@@ -7,18 +7,16 @@
 //     });
 //
 // 1  The body runs as the first child of a new region; `r` is its cx, and what it spawns through r are its siblings.
-// 2  The await is over when the region is closed: everything in it has ended, its finalizers have run. There is no way
-// to leave
-//    with a child alive: when the awaiting task is cancelled, the region is closed with it, and the await goes on until
-//    it is.
+// 2  The await is over when the region is closed: everything in it has ended, its finalizers have run. There is no
+//    way to leave with a child alive: when the awaiting task is cancelled, the region is closed with it, and the
+//    await goes on until it is.
 // 3  A child that fails (err or panicked) closes the region with kind fail_fast, and the block answers with that
-// failure; under
-//    `supervise` the others go on, and the block answers with the worst outcome at the end. Under
-//    `body_decides` only the body's own end counts.
+//    failure; under `supervise` the others go on, and the block answers with the worst outcome at the end.
+//    Under `body_decides` only the body's own end counts.
 // 4  So the body may refer to locals of the coroutine that awaits it: they are there until the region is closed
 //
-// 5  with_timeout closes the region with kind timeout when the time is over, counted from the await, and gives an empty
-//    optional then. A limit that no timer can be set for is refused, and nothing was started.
+// 5  with_timeout closes the region with kind timeout when the time is over, counted from the await, and gives an
+//    empty optional then. A limit that no timer can be set for is refused, and nothing was started.
 //
 // Cancel points: the await, in the manner of law 2; a task that is cancelled already starts nothing. In a mask blocks
 //                and their limits work as ever.

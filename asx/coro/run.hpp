@@ -3,9 +3,8 @@
 //     asx::task<int> program(asx::cx c) { ... }
 //     int main() { return asx::run(program).is_ok() ? 0 : 1; }
 //
-// 1  run makes a runtime on a clock that moves by itself, runs the coroutine and everything it started, shuts down, and
-// gives
-//    the outcome. No exception leaves it.
+// 1  run makes a runtime on a clock that moves by itself, runs the coroutine and everything it started, shuts down,
+//    and gives the outcome. No exception leaves it.
 // 2  run_in does the same in a runtime of yours, which may have virtual time; it does not shut down.
 // 3  What an outcome refers to - the message of a reason, the text of a panic - is kept in the answer.
 //

@@ -11,22 +11,21 @@
 // 2  The first parameter of a coroutine is `asx::cx`, by value: frames come from the runtime's pool through it.
 // 3  `co_await op` gives the value, or ends the coroutine with what came instead: cancelled, or err with its status.
 //    The coroutines that await it end likewise, innermost first, each one's destructors in order; nothing is thrown.
-//    `co_await attempt(op)` gives everything as a value and ends nothing. A task that ends cancelled, and was not asked
-//    to, ends with err cancelled.
+//    `co_await attempt(op)` gives everything as a value and ends nothing. A task that ends cancelled, and was not
+//    asked to, ends with err cancelled.
 // 4  An operation that is ready does not suspend; after coop_limit ready operations in one poll the next one yields
 //
 // 5  An exception goes to whoever awaits. One that leaves a spawned task panics it, with type and text; it leaves no
 //    run.
-// 6  Awaiting does not grow the stack, with any compiler and any flags, nor does the end of many that await each other:
-//    a coroutine that suspends returns to the loop of its task, which resumes the next one. Symmetric transfer would
-//    save a return, and is no tail call in a -O0 build of GCC 12.
+// 6  Awaiting does not grow the stack, with any compiler and any flags, nor does the end of many that await each
+//    other: a coroutine that suspends returns to the loop of its task, which resumes the next one. Symmetric transfer
+//    would save a return, and is no tail call in a -O0 build of GCC 12.
 // 7  A frame that memory was refused for is an empty task: awaiting it ends with err resource_exhausted.
 //
 // Cancel points: every operation says so itself; awaiting a child is none.
 // Threads: the runtime's.
 // Lifetime: a frame lives until its task<T> does, or until the spawned task has ended. Arguments are copied into the
-// frame:
-//           a reference parameter must outlive the task, so spawn takes none.
+//           frame: a reference parameter must outlive the task, so spawn takes none.
 #pragma once
 
 #include <concepts>

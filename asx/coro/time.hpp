@@ -7,12 +7,10 @@
 //
 // 1  A sleep that is not long enough to pass, or lies in the past, is ready at once.
 // 2  An interval keeps its grid: a tick that is late does not move those after it. What becomes of ticks that were
-// missed is
-//    its policy: `burst` gives them one after the other, `skip` drops them and waits for the next on the grid, `delay`
-//    starts a new grid at the late one.
+//    missed is its policy: `burst` gives them one after the other, `skip` drops them and waits for the next on the
+//    grid, `delay` starts a new grid at the late one.
 // 3  A sleep past the task's own deadline ends at that deadline: the task is cancelled, or the sleep says
-// budget_exhausted
-//
+//    budget_exhausted.
 // 4  A sleep further ahead than the wheel takes, seven days or for ever, is refused as timers are.
 //
 // Cancel points: sleep, sleep_until, tick, checkpoint. yield is none.
