@@ -203,6 +203,7 @@ class ASX_API channel_core final : public thing {
     if (destroy_ != nullptr) drop_shell();
   }
   void drop_receiver() noexcept;
+  void stop_waiting() noexcept;
 
   // ---- places in the ring
   [[nodiscard]] void* head() const noexcept { return ring_ + std::size_t{head_} * stride_; }
@@ -294,7 +295,6 @@ class ASX_API channel_core final : public thing {
   std::uint64_t note_left(std::uint64_t task, std::uint64_t waiter_id, leave_code how) noexcept;
   void wake_senders(std::uint64_t cause) noexcept;
   void wake_receiver(wake_code why, std::uint64_t cause) noexcept;
-  void stop_waiting() noexcept;
   [[nodiscard]] permit_slot* held_in_order() noexcept;
   void discard(std::uint32_t from, std::uint32_t count) noexcept;
   void free_if_done() noexcept;

@@ -104,8 +104,7 @@ status sender_core::poll_gone(cx& c, reserve_wait& w, const region_handle* regio
       return extension::refuse(*home(), event_kind::refused_slot, 0, s);
     }
   }
-  const status s = extension::checkpoint(c);
-  return s == status::ok ? gone : s;
+  return extension::poll_gone(c, gone);
 }
 
 status sender_core::try_gone(region_handle region) const noexcept {
@@ -162,10 +161,7 @@ void receiver_core::drop() noexcept {
 }
 
 status receiver_core::poll_gone(cx& c) const noexcept {
-  const status gone = why_not();
-  if (gone == status::stale_handle) return gone;
-  const status s = extension::checkpoint(c);
-  return s == status::ok ? gone : s;
+  return extension::poll_gone(c, why_not());
 }
 
 // ---- the end ------------------------------------------------------------------------------------------------------

@@ -185,12 +185,7 @@ class ASX_API hub_end {
   }
   [[nodiscard]] status why_not() const noexcept { return at_.is_there() ? status::disconnected : at_.absence(); }
   /// What a cancel point says then: cancelled comes before disconnected.
-  [[nodiscard]] status poll_gone(cx& c) const noexcept {
-    const status gone = why_not();
-    if (gone == status::stale_handle) return gone;
-    const status s = extension::checkpoint(c);
-    return s == status::ok ? gone : s;
-  }
+  [[nodiscard]] status poll_gone(cx& c) const noexcept { return extension::poll_gone(c, why_not()); }
   [[nodiscard]] bool is_dead() const noexcept { return at_.is_null(); }
   void drop() noexcept;
 

@@ -224,6 +224,10 @@ class receiver {
     channel_core* const core = core_.get();
     return core == nullptr ? core_.poll_gone(c) : core->poll_recv(c);
   }
+  /// Takes back what poll_ready or poll_recv left behind when they said would_block.
+  void stop_waiting() noexcept {
+    if (channel_core* const core = core_.get(); core != nullptr) core->stop_waiting();
+  }
   /// ok and the oldest value; stale_handle, disconnected, empty.
   recv_result<T> try_recv() {
     channel_core* const core = core_.get();

@@ -60,8 +60,16 @@ template <class T>
 class recv_op {
  public:
   explicit recv_op(receiver<T>& rx) noexcept : rx_(&rx) {}
+  recv_op(recv_op&& other) noexcept
+      : rx_(other.rx_), is_waiting_(std::exchange(other.is_waiting_, false)), is_over_(other.is_over_) {}
+  recv_op& operator=(recv_op&&) = delete;
+  ~recv_op() {
+    if (is_waiting_) rx_->stop_waiting();  // It lost, or its coroutine ends.
+  }
+
   status poll(cx& c) noexcept {
     const status s = rx_->poll_ready(c);
+    is_waiting_ = s == status::would_block;
     is_over_ = s == status::disconnected;
     return is_over_ ? status::ok : s;
   }
@@ -72,6 +80,7 @@ class recv_op {
 
  private:
   receiver<T>* rx_;
+  bool is_waiting_ = false;
   bool is_over_ = false;
 };
 

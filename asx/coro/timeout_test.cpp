@@ -221,9 +221,8 @@ TEST(coro_timeout, is_ended_by_a_shorter_one_around_it) {
   EXPECT_EQ(out.value(), 1);
 }
 
-// Waits for the kernel: a region that a task owns is folded into the region around it, though its owner has had its
-// outcome and decided. So the outer block ends cancelled, or with the err that its body attempted.
-TEST(coro_timeout, DISABLED_is_over_for_a_longer_one_around_it_without_a_trace) {
+// the owner has had the outcome of the inner block, and decided.
+TEST(coro_timeout, is_over_for_a_longer_one_around_it_without_a_trace) {
   runtime rt;
   const auto out = outcome_of(rt, [](cx c) -> task<int> {
     const auto outer = co_await with_timeout(c, duration::seconds(5), [](cx r) -> task<bool> {
@@ -237,7 +236,7 @@ TEST(coro_timeout, DISABLED_is_over_for_a_longer_one_around_it_without_a_trace) 
   EXPECT_TRUE(out.is_ok()) << name(out.kind());
 }
 
-TEST(coro_timeout, DISABLED_nor_does_a_block_fail_whose_body_attempted_one_that_did) {
+TEST(coro_timeout, nor_does_a_block_fail_whose_body_attempted_one_that_did) {
   runtime rt;
   const auto out = outcome_of(rt, [](cx c) -> task<int> {
     co_return co_await region(c, [](cx r) -> task<int> {

@@ -117,6 +117,13 @@ class ASX_API extension {
     return c.task_->state == task_state::running && c.task_->left.deadline.is_none();
   }
 
+  /// What a cancel point says of a thing that is not there: cancelled comes before disconnected.
+  [[nodiscard]] static status poll_gone(cx& c, status absence) noexcept {
+    if (absence == status::stale_handle) return absence;
+    const status s = checkpoint(c);
+    return s == status::ok ? absence : s;
+  }
+
   // ---- events and refusals
   /// Nobody listens: no journal, no monitors, no trace that could be full. It stays so.
   [[nodiscard]] static bool is_quiet(const kernel& k) noexcept {

@@ -68,6 +68,8 @@ struct region_spec {
   bool ends_when_empty = false;
   /// A child that ends err or panicked closes it, with kind fail_fast; the first one is kept.
   bool fails_fast = false;
+  /// Its outcome is the owner's to judge, and is not folded into the region around it.
+  bool is_judged_by_owner = false;
 };
 
 /// Room for one task, taken; commit cannot fail.

@@ -62,6 +62,7 @@ status kernel::create_region(region_handle parent, const region_spec& spec, regi
   r.closed = spec.closed;
   r.ends_when_empty = spec.ends_when_empty;
   r.fails_fast = spec.fails_fast;
+  r.is_judged_by_owner = spec.is_judged_by_owner && owner != nullptr;
   if (owner != nullptr) {
     r.owner = owner;
     owner->owned_regions.push_back(r);
@@ -398,7 +399,7 @@ status kernel::try_close(region_record& r) noexcept {
   if (region_record* const parent = r.parent; parent != nullptr) {
     static_cast<list_hook<detail::sibling_tag>&>(r).unlink();
     --parent->live_regions;
-    fold(*parent, out, r.child_seq);
+    if (!r.is_judged_by_owner) fold(*parent, out, r.child_seq);
     look_at(*parent);
     r.parent = nullptr;
   }

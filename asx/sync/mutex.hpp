@@ -87,7 +87,7 @@ class mutex {
     semaphore_core* const core = core_.get();
     if (core == nullptr) {
       w.leave();
-      return core_.absence();
+      return extension::poll_gone(c, core_.absence());
     }
     const status s = core->poll_acquire(c, w, 1, out.unit_, site);
     if (s == status::ok) out.value_ = std::launder(static_cast<T*>(core->value()));

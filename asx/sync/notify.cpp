@@ -165,7 +165,7 @@ status notify::poll_wait(cx& c, notify_wait& w) noexcept {
   notify_core* const core = core_.get();
   if (core == nullptr) {
     w.leave();
-    return core_.absence();
+    return extension::poll_gone(c, core_.absence());
   }
   return core->poll_wait(c, w);
 }

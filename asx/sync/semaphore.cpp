@@ -281,7 +281,7 @@ status semaphore::poll_acquire(cx& c, semaphore_wait& w, std::uint64_t units, se
   semaphore_core* const core = core_.get();
   if (core == nullptr) {
     w.leave();
-    return core_.absence();
+    return extension::poll_gone(c, core_.absence());
   }
   return core->poll_acquire(c, w, units, out, site);
 }

@@ -266,6 +266,31 @@ TEST(semaphore, is_refused_beyond_the_contract_and_nothing_has_changed) {
   EXPECT_EQ(rt.kernel().state_hash(), before);
 }
 
+TEST(semaphore, units_that_the_drop_of_a_task_takes_belong_to_nobody) {
+  struct world {
+    semaphore s;
+    semaphore_units units;
+  };
+  runtime rt;
+  world w;
+  ASSERT_EQ(semaphore::create(rt.kernel(), rt.root(), 1, w.s), status::ok);
+  task_handle t;
+  ASSERT_EQ(rt.kernel().spawn(rt.root(),
+                              {.poll = [](void*, cx&) { return poll_result::ready; },
+                               .context = &w,
+                               .drop =
+                                   [](void* p) noexcept {
+                                     auto& at = *static_cast<world*>(p);
+                                     EXPECT_EQ(at.s.try_acquire(1, at.units), status::ok);
+                                   }},
+                              t),
+            status::ok);
+  rt.run_until_idle();
+  EXPECT_TRUE(w.units.is_held());
+  w.units.release();
+  EXPECT_EQ(look(w.s).left, 1U);
+}
+
 TEST(semaphore, lets_units_be_handed_to_another_task) {
   struct world {
     semaphore s;

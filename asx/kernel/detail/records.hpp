@@ -165,6 +165,7 @@ struct region_record : list_hook<struct sibling_tag>, list_hook<owner_tag>, list
   bool has_reason = false;
   bool ends_when_empty = false;
   bool fails_fast = false;
+  bool is_judged_by_owner = false;
   task_id failed{};  // Who made it fail fast, and with what.
   error failure{status::ok, 0};
   std::uint64_t closing_event = 0;  // What its children's cancels follow from.

@@ -100,9 +100,8 @@ struct naive_sync {
       leave(w);
       return s;
     };
-    if (t.is_gone) return refuse(status::disconnected);
     if (is_cancelled) return refuse(status::cancelled);
-    if (t.is_closed) return refuse(status::disconnected);
+    if (t.is_gone || t.is_closed) return refuse(status::disconnected);
     if (n == 0 || n > t.total) return refuse(status::invalid_argument);
     const bool is_first = t.queue.empty() || t.queue.front() == w;
     if (is_first && n <= t.left) {
@@ -155,11 +154,11 @@ struct naive_sync {
   status poll_wait(std::size_t of, std::size_t w, std::size_t by, bool is_cancelled) {
     if (waits[w].of != of) leave(w);
     thing& t = things[of];
-    if (t.is_gone) return status::disconnected;
     if (is_cancelled) {
       leave(w);
       return status::cancelled;
     }
+    if (t.is_gone) return status::disconnected;
     if (waits[w].how != told::no) {
       forget(w);
       return status::ok;

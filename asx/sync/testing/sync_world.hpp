@@ -291,7 +291,8 @@ class sync_world : sync_size {
   [[nodiscard]] bool is_as(std::size_t slot, status expected, status got) const {
     const naive_sync::thing& t = model_.things[things_[slot]];
     const bool is_reused = t.is_gone && t.gone_at != model_.things.size();
-    return expected == got || (expected == status::disconnected && is_reused && got == status::stale_handle);
+    return expected == got || ((expected == status::disconnected || expected == status::cancelled) && is_reused &&
+                               got == status::stale_handle);
   }
   [[nodiscard]] static std::string text(const std::vector<naive_sync::told_wake>& all) {
     std::string out;
