@@ -65,7 +65,7 @@ bool coro_root::run() {
 void coro_root::unwind() noexcept {
   if (waiting_ == nullptr) return;
   promise_base* p = &std::exchange(waiting_, nullptr)->promise_;
-  while (p->parent != nullptr) p = &p->parent->drop_(*p->parent);
+  while (p->parent != nullptr) p = &p->parent->drop_(*p->parent);  // asx: bounded by the awaits that nest
 }
 
 }  // namespace asx::detail
