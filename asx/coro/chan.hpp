@@ -14,6 +14,7 @@
 #pragma once
 
 #include <optional>
+#include <source_location>
 #include <utility>
 
 #include "asx/chan/mpsc.hpp"
@@ -35,6 +36,20 @@ class reserve_op {
   Sender* tx_;
   reserve_wait wait_;
   Permit permit_;
+};
+
+template <class T>
+class tracked_reserve_op {
+ public:
+  tracked_reserve_op(tracked_sender<T>& tx, const std::source_location& site) noexcept : tx_(&tx), site_(site) {}
+  status poll(cx& c) noexcept { return tx_->poll_reserve(c, wait_, permit_, site_); }
+  tracked_permit<T> take() noexcept { return std::move(permit_); }
+
+ private:
+  tracked_sender<T>* tx_;
+  std::source_location site_;
+  reserve_wait wait_;
+  tracked_permit<T> permit_;
 };
 
 template <class T>
@@ -93,8 +108,9 @@ template <class T>
 }
 /// A cancel point. Gives a tracked permit: an obligation of the region of the task that awaits.
 template <class T>
-[[nodiscard("co_await reserve(...)")]] auto reserve(tracked_sender<T>& tx) noexcept {
-  return detail::reserve_op<tracked_sender<T>, tracked_permit<T>>(tx);
+[[nodiscard("co_await reserve(...)")]] auto reserve(
+    tracked_sender<T>& tx, std::source_location site = std::source_location::current()) noexcept {
+  return detail::tracked_reserve_op<T>(tx, site);
 }
 /// A cancel point.
 template <class T, class U = T>

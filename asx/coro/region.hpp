@@ -101,7 +101,8 @@ task<std::optional<typename spawned<T>::stored>> run_block(cx c, region_options 
   auto closed = block.closed(c.now() + limit);
   if (const status s = closed.arm(c); s != status::ok) co_await fail(s);
   if (const status s = block.open(c, how, site); s != status::ok) co_await fail(s);
-  auto body = spawn_in(block.home(), block.handle(), {.name = how.name}, std::move(f), std::move(args)...);
+  auto body =
+      spawn_in(block.home(), block.handle(), {.name = how.name, .site = site}, std::move(f), std::move(args)...);
   if (body.code != status::ok) block.give_up();
   co_await std::move(closed);
   if (body.code != status::ok) co_await fail(body.code);
@@ -131,30 +132,30 @@ inline task<void> without_value(cx, task<std::optional<unit>> block) {
 /// Runs `f(cx, args...)` in a region of its own and gives its value; see the laws above.
 template <class F, class... Args>
   requires coroutine_function<F, Args...>
-auto region(cx c, const region_options& how, F&& f, Args&&... args)
+auto region(cx_here at, const region_options& how, F&& f, Args&&... args)
     -> task<typename detail::task_of<F, Args...>::value_type> {
   using value = typename detail::task_of<F, Args...>::value_type;
   auto block = detail::run_block<value, std::decay_t<F>, std::decay_t<Args>...>(
-      c, how, duration::max(), std::source_location::current(), std::forward<F>(f), std::forward<Args>(args)...);
+      at.c, how, duration::max(), at.site, std::forward<F>(f), std::forward<Args>(args)...);
   if constexpr (std::is_void_v<value>) {
-    return detail::without_value(c, std::move(block));
+    return detail::without_value(at.c, std::move(block));
   } else {
-    return detail::without_limit<value>(c, std::move(block));
+    return detail::without_limit<value>(at.c, std::move(block));
   }
 }
 template <class F, class... Args>
   requires coroutine_function<F, Args...>
-auto region(cx c, F&& f, Args&&... args) {
-  return region(c, region_options{}, std::forward<F>(f), std::forward<Args>(args)...);
+auto region(cx_here at, F&& f, Args&&... args) {
+  return region(at, region_options{}, std::forward<F>(f), std::forward<Args>(args)...);
 }
 
 /// The same with a limit of time: empty when it was over. A task<void> gives a unit.
 template <class F, class... Args>
   requires coroutine_function<F, Args...>
-auto with_timeout(cx c, duration limit, F&& f, Args&&... args) {
+auto with_timeout(cx_here at, duration limit, F&& f, Args&&... args) {
   using value = typename detail::task_of<F, Args...>::value_type;
   return detail::run_block<value, std::decay_t<F>, std::decay_t<Args>...>(
-      c, region_options{}, limit, std::source_location::current(), std::forward<F>(f), std::forward<Args>(args)...);
+      at.c, region_options{}, limit, at.site, std::forward<F>(f), std::forward<Args>(args)...);
 }
 
 }  // namespace asx

@@ -64,6 +64,14 @@ struct spawn_options {
   std::string_view name{};
   std::uint8_t priority = 128;
   budget limits{};
+  std::source_location site = std::source_location::current();  // Where the options were written.
+};
+
+/// A cx, and the place in the program where it was passed: reports name that place.
+struct cx_here {
+  cx_here(cx at, std::source_location where = std::source_location::current()) noexcept : c(at), site(where) {}
+  cx c;
+  std::source_location site;
 };
 
 namespace detail {
@@ -256,7 +264,7 @@ concept coroutine_function =
     std::is_invocable_v<std::decay_t<F>&, cx, std::decay_t<Args>...> && detail::is_task<detail::task_of<F, Args...>>;
 
 /// Who a spawned task is, and its result once it has ended. Move-only; dropping it forgets the result.
-template <class T>
+template <class T = void>
 class join_handle {
  public:
   join_handle() noexcept = default;
@@ -342,15 +350,15 @@ auto spawn_in(kernel& k, region_handle region, const spawn_options& how, F&& f, 
   if (!made->start()) return result{status::resource_exhausted, {}};
   unowned.body = nullptr;
   made->hold();
-  const task_handle t = k.commit(slot, made->spec(how, true));
+  const task_handle t = k.commit(slot, made->spec(how, true), how.site);
   return result{status::ok, {k, t, *made}};
 }
 
 /// Into the region of the task.
 template <class F, class... Args>
   requires coroutine_function<F, Args...>
-auto spawn(cx c, F&& f, Args&&... args) {
-  return spawn_in(c.kernel(), c.region(), {}, std::forward<F>(f), std::forward<Args>(args)...);
+auto spawn(cx_here at, F&& f, Args&&... args) {
+  return spawn_in(at.c.kernel(), at.c.region(), {.site = at.site}, std::forward<F>(f), std::forward<Args>(args)...);
 }
 template <class F, class... Args>
   requires coroutine_function<F, Args...>
@@ -401,9 +409,9 @@ class join_op {
 /// `co_await start(c, f, args...)`: spawns now and gives the handle; a refusal ends the coroutine with its status.
 template <class F, class... Args>
   requires coroutine_function<F, Args...>
-[[nodiscard("co_await start(...)")]] auto start(cx c, F&& f, Args&&... args) {
+[[nodiscard("co_await start(...)")]] auto start(cx_here at, F&& f, Args&&... args) {
   return detail::started_op<typename detail::task_of<F, Args...>::value_type>(
-      spawn(c, std::forward<F>(f), std::forward<Args>(args)...));
+      spawn(at, std::forward<F>(f), std::forward<Args>(args)...));
 }
 
 /// A cancel point: waits until it has ended, and gives its outcome.
