@@ -99,6 +99,9 @@ class a_broken_rule(unittest.TestCase):
         self.assert_refused(self.layers(), "component 'attic' is not in LAYERS")
 
     def test_a_header_that_does_not_compile_alone_is_refused(self):
+        for part in (self.tree / "asx").iterdir():  # The others are compiled by a gate of their own.
+            if part.is_dir() and part.name not in ("base", "model"):
+                shutil.rmtree(part)
         self.plant("asx/model/needy.hpp", "#pragma once\nnamespace asx { inline std::string forgot; }\n")
         self.assert_refused(self.layers("--headers", COMPILER, "-std=c++20"), "asx/model/needy.hpp: does not compile alone",
                             "include what it uses")
@@ -148,7 +151,7 @@ class a_broken_rule(unittest.TestCase):
         source = self.tree / "asx/kernel/kernel_tasks.cpp"
         source.write_text(source.read_text().replace("// asx: bounded by max_cleanup_per_task", ""))
         self.assert_refused(self.cancel_loops("--also", "unwind", "asx/kernel"), "asx/kernel/kernel_tasks.cpp:",
-                            "`while` in kernel::unwind")
+                            "`for` in kernel::unwind")
 
     def test_a_loop_on_a_cancel_path_that_never_looks_is_refused(self):
         for loop in ("  while (more()) work();",
