@@ -133,8 +133,8 @@ TEST(invariants, inv_ch_06_a_cancelled_receive_takes_nothing) {
   ASSERT_EQ(code, status::ok);
   EXPECT_EQ(tx.try_send(7).code, status::ok);
   status got = status::ok;
-  actor a{[&rx = rx, &got](cx& c) {
-    got = rx.poll_recv(c).code;
+  actor a{[&from = rx, &got](cx& c) {
+    got = from.poll_recv(c).code;
     return poll_result::ready;
   }};
   task_handle t;

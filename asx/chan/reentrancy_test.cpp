@@ -56,11 +56,11 @@ TEST(channel_reentrancy, a_destructor_may_receive_and_send_without_touching_the_
     bool is_armed = false;
     std::vector<int> sent, got;
     int next = 2;
-    std::function<void()> drain_and_fill = [&, &tx = tx, &rx = rx] {
+    std::function<void()> drain_and_fill = [&, &to = tx, &from = rx] {
       if (!std::exchange(is_armed, false)) return;
       for (int round = 0; round < 3; ++round) {
-        while (tx.try_send(loud(next, nullptr)).code == status::ok) sent.push_back(next++);
-        const auto taken = rx.try_recv();
+        while (to.try_send(loud(next, nullptr)).code == status::ok) sent.push_back(next++);
+        const auto taken = from.try_recv();
         if (taken.code == status::ok) got.push_back(*taken.value->number);
       }
     };
@@ -106,11 +106,11 @@ TEST(channel_reentrancy, a_destructor_may_close_the_region_and_drop_the_sender_w
   auto [code, tx, rx] = channel<loud>(rt.kernel(), region, 2);
   ASSERT_EQ(code, status::ok);
   bool is_armed = false;
-  std::function<void()> end_all = [&, &tx = tx, &rx = rx] {
+  std::function<void()> end_all = [&, &to = tx, &from = rx] {
     if (!std::exchange(is_armed, false)) return;
     EXPECT_EQ(rt.kernel().close(region), status::ok);
-    EXPECT_EQ(rx.try_recv().code, status::disconnected);
-    tx.drop();
+    EXPECT_EQ(from.try_recv().code, status::disconnected);
+    to.drop();
   };
   EXPECT_EQ(tx.try_send(loud(1, &end_all)).code, status::ok);
   EXPECT_EQ(tx.try_send(loud(2, nullptr)).code, status::ok);

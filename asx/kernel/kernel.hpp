@@ -330,6 +330,7 @@ class ASX_API kernel {
   void panic(task_record& t, std::string_view text, const std::source_location& site) noexcept;
   [[nodiscard]] const char* unwind(task_record& t, bool is_leak) noexcept;
   static void stack_in_hand(task_record& t) noexcept;
+  [[nodiscard]] static cleanup_hook* top_of(task_record& t) noexcept;
   static void push_hook(task_record& t, cleanup_hook& hook) noexcept;
   static void release_hook(cleanup_hook& hook) noexcept;
   void end(task_record& t, task_trigger on, task_outcome result, std::uint32_t flags = 0) noexcept;

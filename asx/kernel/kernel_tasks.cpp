@@ -352,10 +352,8 @@ void kernel::after_poll(task_record& t, poll_result said) noexcept {
 const char* kernel::unwind(task_record& t, bool is_leak) noexcept {
   t.is_ending = true;
   const char* forgotten = nullptr;
-  for (;;) {  // asx: bounded by max_cleanup_per_task and the capacities of channels
-    stack_in_hand(t);
-    if (t.cleanups.empty()) break;
-    cleanup_hook& top = *t.cleanups.front();
+  while (top_of(t) != nullptr) {  // asx: bounded by max_cleanup_per_task and the capacities of channels
+    cleanup_hook& top = *top_of(t);
     if (top.ops != nullptr) {
       if (is_leak && forgotten == nullptr) forgotten = top.ops->leak_panic;
       release_hook(top);
@@ -394,6 +392,11 @@ void kernel::stack_in_hand(task_record& t) noexcept {
   if (t.in_hand == nullptr) return;
   t.cleanups.push_front(*std::exchange(t.in_hand, nullptr));
   ++t.held;
+}
+
+cleanup_hook* kernel::top_of(task_record& t) noexcept {
+  stack_in_hand(t);
+  return t.cleanups.front();
 }
 
 void kernel::push_hook(task_record& t, cleanup_hook& hook) noexcept {

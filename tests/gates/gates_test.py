@@ -151,7 +151,7 @@ class a_broken_rule(unittest.TestCase):
         source = self.tree / "asx/kernel/kernel_tasks.cpp"
         source.write_text(source.read_text().replace("// asx: bounded by max_cleanup_per_task", ""))
         self.assert_refused(self.cancel_loops("--also", "unwind", "asx/kernel"), "asx/kernel/kernel_tasks.cpp:",
-                            "`for` in kernel::unwind")
+                            "`while` in kernel::unwind")
 
     def test_a_loop_on_a_cancel_path_that_never_looks_is_refused(self):
         for loop in ("  while (more()) work();",
