@@ -18,6 +18,8 @@ thing_room extension::make_room(kernel& k, region_handle region, const thing_ord
     return refuse(r->id.value, {full, is_channel ? limit_code::channels : limit_code::sync, limit});
   if (!k.has_bytes(order.nominal)) return refuse(r->id.value, {full, limit_code::memory, k.contract_.max_bytes});
   if (!k.has_trace(2)) return refuse(r->id.value, k.no_trace());
+  constexpr std::size_t most = SIZE_MAX / 4;  // More fits into no address space; nobody is asked for it.
+  if (order.bytes >= most) return refuse(r->id.value, {full, limit_code::memory, 0});
   thing_room room{status::ok, nullptr, nullptr, {}, r};
   if (order.bytes != 0) {
     room.block = k.blocks_.allocate(order.bytes, order.alignment);
