@@ -192,7 +192,7 @@ void channel_core::queue_now(std::uint64_t asked) noexcept {
 }
 
 const cleanup_ops channel_core::plain_permit{&channel_core::unwind, nullptr};
-const cleanup_ops channel_core::tracked_permit{&channel_core::unwind, tracked_leak_message.data()};
+const cleanup_ops channel_core::tracked_permit{&channel_core::unwind, tracked_leak_text};
 
 // The holder ends. A promise that it forgot stays reserved until its region sweeps; otherwise it is aborted.
 void channel_core::unwind(cleanup_hook& hook, kernel& k, bool is_leak) noexcept {
@@ -328,13 +328,13 @@ void channel_core::waiter_left(wait_queue& queue, waiter& w, waiter_name who, le
   c.return_slot(told);
 }
 
-reserve_wait::reserve_wait(reserve_wait&& other) noexcept : waiter(std::move(other)), from_(other.from_) {}
+reserve_wait::reserve_wait(reserve_wait&& other) noexcept : waiter(static_cast<waiter&&>(other)), from_(other.from_) {}
 
 reserve_wait& reserve_wait::operator=(reserve_wait&& other) noexcept {
   if (this != &other) {
     leave();
     from_ = other.from_;
-    waiter::operator=(std::move(other));
+    waiter::operator=(static_cast<waiter&&>(other));
   }
   return *this;
 }

@@ -68,7 +68,8 @@ class ASX_API reserve_wait : public waiter {
   sender_core* from_ = nullptr;  // Meaningful while it waits.
 };
 
-inline constexpr std::string_view tracked_leak_message = "OBLIGATION TOKEN LEAKED: SendPermit";
+inline constexpr char tracked_leak_text[] = "OBLIGATION TOKEN LEAKED: SendPermit";
+inline constexpr std::string_view tracked_leak_message = tracked_leak_text;
 
 /// Where the obligation of a tracked permit is made.
 struct tracked_order {

@@ -39,7 +39,7 @@ enum class hub_side : std::uint8_t { sender, receiver };
 class ASX_API end_wait : public waiter {
  public:
   end_wait() noexcept = default;
-  end_wait(end_wait&& other) noexcept : waiter(std::move(other)), from_(other.from_) {}
+  end_wait(end_wait&& other) noexcept : waiter(static_cast<waiter&&>(other)), from_(other.from_) {}
   end_wait& operator=(end_wait&& other) noexcept;
   ~end_wait() { leave(); }
 

@@ -26,10 +26,11 @@ class notify_core;
 class ASX_API notify_wait : public waiter {
  public:
   notify_wait() noexcept = default;
-  notify_wait(notify_wait&& other) noexcept : waiter(std::move(other)), told_(std::exchange(other.told_, told::no)) {}
+  notify_wait(notify_wait&& other) noexcept
+      : waiter(static_cast<waiter&&>(other)), told_(std::exchange(other.told_, told::no)) {}
   notify_wait& operator=(notify_wait&& other) noexcept {
     if (this != &other) {
-      waiter::operator=(std::move(other));
+      waiter::operator=(static_cast<waiter&&>(other));
       told_ = std::exchange(other.told_, told::no);
     }
     return *this;

@@ -45,10 +45,10 @@ struct semaphore_report {
 class ASX_API semaphore_wait : public waiter {
  public:
   semaphore_wait() noexcept = default;
-  semaphore_wait(semaphore_wait&& other) noexcept : waiter(std::move(other)), wants_(other.wants_) {}
+  semaphore_wait(semaphore_wait&& other) noexcept : waiter(static_cast<waiter&&>(other)), wants_(other.wants_) {}
   semaphore_wait& operator=(semaphore_wait&& other) noexcept {
     if (this != &other) {
-      waiter::operator=(std::move(other));
+      waiter::operator=(static_cast<waiter&&>(other));
       wants_ = other.wants_;
     }
     return *this;
