@@ -319,15 +319,17 @@ TEST(channel_reentrancy, over_aligned_values_do_not_wear_memory_down) {
   }
 }
 
-TEST(channel_reentrancy, sums_of_limits_do_not_wrap) {
-  runtime_config config;
-  config.contract.max_channels = UINT32_MAX;
-  config.contract.max_sync = 3;
-  runtime rt(config);
-  std::vector<channel_ends<int>> all;
-  for (int i = 0; i < 100; ++i) all.push_back(channel<int>(rt.kernel(), rt.root(), 1));
-  EXPECT_EQ(all.back().code, status::ok);
+TEST(channel_reentrancy, limits_and_capacities_do_not_wrap) {
+  resource_contract most;
+  most.max_channels = UINT32_MAX;
+  most.max_sync = 3;
+  EXPECT_EQ(most.max_things(), UINT32_MAX);
+  most.max_channels = UINT32_MAX - 4;
+  EXPECT_EQ(most.max_things(), UINT32_MAX - 1);
+  runtime rt;
+  const std::uint64_t before = rt.kernel().state_hash();
   EXPECT_EQ(channel<int>(rt.kernel(), rt.root(), UINT32_MAX).code, status::resource_exhausted);
+  EXPECT_EQ(rt.kernel().state_hash(), before);
 }
 
 #if defined(__cpp_exceptions)

@@ -59,6 +59,11 @@ struct resource_contract {
   trace_overflow overflow = trace_overflow::ring;
   bool reserve_all = false;
 
+  /// Cells for what regions own; the sum does not wrap.
+  [[nodiscard]] constexpr std::uint32_t max_things() const noexcept {
+    return max_channels < UINT32_MAX - max_sync ? max_channels + max_sync : UINT32_MAX;
+  }
+
   [[nodiscard]] static constexpr resource_contract core() noexcept { return {}; }
   [[nodiscard]] static constexpr resource_contract tiny() noexcept {
     resource_contract c;

@@ -7,15 +7,6 @@ namespace asx {
 using detail::region_record;
 using detail::task_record;
 
-namespace {
-
-std::uint32_t cells_for(const resource_contract& contract) noexcept {
-  const std::uint64_t wanted = std::uint64_t{contract.max_channels} + contract.max_sync;
-  return wanted < UINT32_MAX ? static_cast<std::uint32_t>(wanted) : UINT32_MAX;
-}
-
-}  // namespace
-
 kernel::kernel(const resource_contract& contract, const kernel_options& options, scheduler& sched, timer_wheel& wheel,
                journal& log, memory_port memory) noexcept
     : contract_(contract),
@@ -30,7 +21,7 @@ kernel::kernel(const resource_contract& contract, const kernel_options& options,
       cleanups_(contract.max_cleanup_entries, memory),
       finalizers_(contract.max_finalizers, memory),
       obligations_(contract.max_obligations, memory),
-      cells_(*this, cells_for(contract), memory),
+      cells_(*this, contract.max_things(), memory),
       blocks_(memory),
       causes_(contract.max_causes, contract.cause_message_bytes, memory),
       index_(memory),
