@@ -58,7 +58,6 @@ channel_core::channel_core(kernel& k, std::string_view called, const element_typ
       free_(capacity),
       is_open_(extension::is_quiet(k)),
       is_quiet_(extension::is_quiet(k)),
-      free_permits_(nullptr),
       waiters_(*this),
       permits_(static_cast<permit_slot*>(block)),
       destroy_(values.destroy),
@@ -71,8 +70,7 @@ channel_core::channel_core(kernel& k, std::string_view called, const element_typ
 }
 
 void channel_core::note_creation() noexcept {
-  region_number_ = extension::number_of(*region);
-  extension::note(home, event_kind::channel_created, number, region_number_, capacity_, extension::caller(home));
+  extension::note(home, event_kind::channel_created, number, region_number, capacity_, extension::caller(home));
 }
 
 // ---- one function returns every slot ------------------------------------------------------------------------------
@@ -114,11 +112,13 @@ void channel_core::stop_waiting() noexcept {
 
 // A slot becomes a permit: of the task that is polled, if any. A promise that the contract refuses leaves the
 // slot where it is.
-status channel_core::claim(permit_core& out, const tracked_order* promise, bool is_told) noexcept {
+status channel_core::claim(permit_core& out, const tracked_order* promise, bool is_told,
+                           std::uint64_t waited_as) noexcept {
   obligation_handle made{};
   if (promise != nullptr) {
     const auto refused = extension::promise(home, promise->region, made, promise->site);
     if (refused.code != status::ok) {
+      if (waited_as != 0) note_left(extension::caller(home), waited_as, leave_code::dropped);
       if (is_told) {
         static_cast<void>(
             extension::refuse(home, event_kind::refused_slot, number, refused.code, refused.limit, refused.value));
@@ -127,6 +127,7 @@ status channel_core::claim(permit_core& out, const tracked_order* promise, bool 
       return refused.code;
     }
   }
+  if (waited_as != 0) note_left(extension::caller(home), waited_as, leave_code::served);
   if (out.number_ != 0) [[unlikely]]
     out.drop();
   permit_slot& p = *free_permits_;
@@ -229,20 +230,18 @@ void permit_core::abort() noexcept {
 }
 
 status permit_core::refuse_again() noexcept {
-  channel_core* const c = channel_.get();
-  const bool is_gone = number_ != 0 && c == nullptr;  // Its region took the channel down.
+  const status told = refusal();
   number_ = 0;
-  if (is_gone) return status::disconnected;
-  if (c != nullptr) {
+  if (channel_core* const c = channel_.get(); c != nullptr) {
     c->home.ghosts().record({.kind = ghost_kind::use_after_resolve,
                              .on = ghost_noun::object,
-                             .returned = status::obligation_already_resolved,
+                             .returned = told,
                              .rule = {66, "R-66"},
                              .by = task_id{extension::caller(c->home)},
                              .object = c->number,
                              .text = "a permit was resolved twice"});
   }
-  return status::obligation_already_resolved;
+  return told;
 }
 
 // ---- reserve ------------------------------------------------------------------------------------------------------
@@ -269,15 +268,13 @@ status channel_core::wait_or_reserve(sender_core& from, cx& c, reserve_wait& w, 
     return extension::refuse(home, event_kind::refused_slot, number, status::resource_exhausted, limit_code::trace);
   }
   if (has_room() && (waiters_.empty() || waiters_.head() == &w)) {
-    if (w.is_waiting()) {
-      const std::uint64_t which = w.id();
+    const std::uint64_t which = w.id();
+    if (which != 0) {
       extension::remove(waiters_, w);
       renew_ways();
       --from.pending_;
-      note(event_kind::send_waiter_removed, which,
-           pack(static_cast<std::uint64_t>(leave_code::served), waiters_.size()));
     }
-    return claim(out, promise, true);
+    return claim(out, promise, true, which);
   }
   const bool is_new = !w.is_waiting();
   if (is_new) {

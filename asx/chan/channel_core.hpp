@@ -109,6 +109,10 @@ class ASX_API permit_core {
   [[nodiscard]] channel_core* held_in() const noexcept;
   [[nodiscard]] std::uint64_t number() const noexcept { return held_in() == nullptr ? 0 : number_; }
   /// What a second resolution is told; disconnected when the channel was taken down.
+  [[nodiscard]] status refusal() const noexcept {
+    return number_ != 0 && !channel_.is_there() ? status::disconnected : status::obligation_already_resolved;
+  }
+  /// The same, and a monitor is told.
   [[nodiscard]] status refuse_again() noexcept;
   void abort() noexcept;
 
@@ -266,7 +270,9 @@ class ASX_API channel_core final : public thing {
   void commit_and_tell(permit_core& p) noexcept;
   [[nodiscard]] void* recv_and_tell() noexcept;
   void note_creation() noexcept;
-  [[nodiscard]] status claim(permit_core& out, const tracked_order* promise, bool is_told) noexcept;
+  /// `waited_as`: the number of the waiter that has come to its turn; 0 for who did not wait.
+  [[nodiscard]] status claim(permit_core& out, const tracked_order* promise, bool is_told,
+                             std::uint64_t waited_as = 0) noexcept;
   void queue_now(std::uint64_t asked) noexcept;
   void free_permit(permit_slot& p) noexcept {
     extension::let_go(p);
@@ -297,7 +303,13 @@ class ASX_API channel_core final : public thing {
   void wake_senders(std::uint64_t cause) noexcept;
   void wake_receiver(wake_code why, std::uint64_t cause) noexcept;
   [[nodiscard]] permit_slot* held_in_order() noexcept;
-  void discard(std::uint32_t from, std::uint32_t count) noexcept;
+  struct detached {
+    std::uint32_t first;
+    std::uint32_t count;
+  };
+  [[nodiscard]] detached detach_queue() noexcept;
+  std::uint64_t note_receiver_gone(std::uint32_t discarded) noexcept;
+  void discard(const detached& values) noexcept;
   void free_if_done() noexcept;
   void free() noexcept;
   [[nodiscard]] bool is_dead_end() const noexcept { return senders_ == 0 && reserved() == 0; }
@@ -316,7 +328,7 @@ class ASX_API channel_core final : public thing {
   bool is_busy_ = false;       // Values are being destroyed: it is not freed before the end of that.
   std::uint32_t in_hand_ = 0;  // Values that left the ring and are not destroyed yet,
   std::uint32_t shells_ = 0;   // and the places left since the first of them was, which take up room.
-  permit_slot* free_permits_;
+  permit_slot* free_permits_ = nullptr;
   std::uint64_t last_permit_ = 0;  // As many were reserved.
   std::uint64_t sent_ = 0;
   std::uint64_t received_ = 0;
@@ -336,7 +348,6 @@ class ASX_API channel_core final : public thing {
   permit_slot* permits_;
   void (*destroy_)(void*) noexcept;
   thing_order order_;
-  std::uint64_t region_number_ = 0;
   void* block_;
 };
 

@@ -20,12 +20,12 @@ void channel_core::add_sender() noexcept {
 void channel_core::drop_sender(sender_core& from) noexcept {
   if (from.pending_ != 0) drop_waiters(from);
   --senders_;
-  std::uint64_t told = note(event_kind::sender_dropped, senders_, 0);
+  note(event_kind::sender_dropped, senders_, 0);
   if (senders_ == 0 && is_receiver_dropped_) {
-    told = note(event_kind::channel_fully_closed_by_sender, 0, 0);
+    note(event_kind::channel_fully_closed_by_sender, 0, 0);
   } else if (senders_ == 0) {
     check();
-    told = note(event_kind::channel_sender_closed, 0, room());
+    const std::uint64_t told = note(event_kind::channel_sender_closed, 0, room());
     wake_receiver(wake_code::disconnected, told);  // with permits outstanding, too.
   }
   free_if_done();
@@ -121,26 +121,33 @@ void channel_core::drop_receiver() noexcept {
   if (is_receiver_dropped_) return;
   is_receiver_dropped_ = true;
   renew_ways();
-  const std::uint32_t first = head_;
-  const std::uint32_t count = std::exchange(queued_, 0);
-  free_ += count;
-  discarded_ += count;
+  const detached values = detach_queue();
   stop_waiting();
-  const std::uint64_t told =
-      note(senders_ == 0 ? event_kind::channel_fully_closed_by_receiver : event_kind::channel_receiver_closed,
-           pack(senders_, count), 0);
-  wake_senders(told);
+  wake_senders(note_receiver_gone(values.count));
   check();
-  discard(first, count);
+  discard(values);
   free_if_done();
 }
 
-// Oldest first. The values are nobody's any more, and nothing is put into a ring without a receiver.
-void channel_core::discard(std::uint32_t from, std::uint32_t count) noexcept {
+// The values are nobody's from here on; they lie where they lay until discard.
+channel_core::detached channel_core::detach_queue() noexcept {
+  const detached values{head_, std::exchange(queued_, 0)};
+  free_ += values.count;
+  discarded_ += values.count;
+  return values;
+}
+
+std::uint64_t channel_core::note_receiver_gone(std::uint32_t discarded) noexcept {
+  return note(senders_ == 0 ? event_kind::channel_fully_closed_by_receiver : event_kind::channel_receiver_closed,
+              pack(senders_, discarded), 0);
+}
+
+// Oldest first. Nothing is put into a ring without a receiver.
+void channel_core::discard(const detached& values) noexcept {
   if (destroy_ == nullptr) return;
   const bool before = std::exchange(is_busy_, true);
-  for (std::uint32_t i = 0; i < count; ++i) {  // asx: bounded by the capacity
-    const std::uint32_t at = from + i;
+  for (std::uint32_t i = 0; i < values.count; ++i) {  // asx: bounded by the capacity
+    const std::uint32_t at = values.first + i;
     destroy_(ring_ + std::size_t{at >= slots_ ? at - slots_ : at} * stride_);
   }
   is_busy_ = before;
@@ -174,7 +181,7 @@ void channel_core::free_if_done() noexcept {
 void channel_core::free() noexcept {
   check();
   ASX_ASSERT(queued_ == 0 && reserved() == 0, "nothing is lost when a channel is freed (R-234)");
-  extension::note(home, event_kind::channel_freed, number, region_number_);
+  extension::note(home, event_kind::channel_freed, number, region_number);
   extension::leave_region(*this);
   kernel& k = home;
   const slab_key cell = key;
@@ -227,28 +234,21 @@ void channel_core::take_down(owned& self, kernel& k) noexcept {
     static_cast<void>(c.end_permit(permit, event_kind::permit_aborted));
     if (is_tracked) static_cast<void>(k.abort(promise));
   }
-  std::uint64_t told = 0;
-  c.is_open_ = false;
-  const std::uint32_t first = c.head_;
-  const std::uint32_t count = std::exchange(c.queued_, 0);
-  c.free_ += count;
-  c.discarded_ += count;
-  if (!std::exchange(c.is_receiver_dropped_, true)) {
-    told = c.note(c.senders_ == 0 ? event_kind::channel_fully_closed_by_receiver : event_kind::channel_receiver_closed,
-                  pack(c.senders_, count), 0);
-  }
+  const bool had_receiver = !std::exchange(c.is_receiver_dropped_, true);
+  c.renew_ways();
+  const detached values = c.detach_queue();
+  const std::uint64_t told = had_receiver ? c.note_receiver_gone(values.count) : 0;
   while (waiter* const w = c.waiters_.head()) {
     extension::task_record& t = extension::waiting_task(*w);
     --static_cast<reserve_wait&>(*w).from_->pending_;
     const std::uint64_t which = w->id();
     extension::remove(c.waiters_, *w);
-    c.renew_ways();
     c.note_left(extension::number_of(t), which, leave_code::disconnected);
     extension::wake(k, t, wake_code::disconnected, told);
   }
   c.wake_receiver(wake_code::disconnected, told);
   c.senders_ = 0;  // Those that are left find nothing.
-  c.discard(first, count);
+  c.discard(values);
   c.is_busy_ = was_busy;
   c.free_if_done();  // Or whoever is destroying values of it right now does.
 }

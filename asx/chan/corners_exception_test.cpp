@@ -102,6 +102,34 @@ TEST(channel_exceptions, r240_a_move_that_fails_into_a_send_leaves_channel_and_p
   EXPECT_EQ(f.alive, 0);
 }
 
+TEST(channel_exceptions, r240_a_move_that_fails_on_its_way_back_leaves_the_permit_as_it_was) {
+  fuse f;
+  puppet_stage s;
+  auto ch = open_channel<bomb>(s, 2);
+  send_permit<bomb> plain = must_reserve(ch.tx);
+  tracked_sender<bomb> tracked(ch.tx);
+  tracked_permit<bomb> promise;
+  ASSERT_EQ(tracked.try_reserve(s.rt.root(), promise), status::ok);
+  ch.rx.drop();
+  EXPECT_GE(fail_every_move(f, ch.tx,
+                            [&] {
+                              EXPECT_TRUE(plain.is_held());
+                              EXPECT_EQ(plain.send(bomb(1, f)).value->number(), 1);
+                            }),
+            1);
+  EXPECT_GE(fail_every_move(f, ch.tx,
+                            [&] {
+                              EXPECT_TRUE(promise.is_held());
+                              EXPECT_EQ(promise.send(bomb(2, f)).value->number(), 2);
+                            }),
+            1);
+  EXPECT_FALSE(plain.is_held() || promise.is_held());
+  obligation_state how = obligation_state::reserved;
+  EXPECT_EQ(s.rt.kernel().inspect(promise.obligation(), how), status::ok);
+  EXPECT_EQ(how, obligation_state::aborted);
+  EXPECT_EQ(f.alive, 0);
+}
+
 TEST(channel_exceptions, r240_a_move_that_fails_into_a_send_without_permit_leaves_the_channel_as_it_was) {
   fuse f;
   puppet_stage s;

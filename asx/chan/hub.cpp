@@ -17,8 +17,7 @@ thing_order hub::order_of(const element_type& values, std::uint64_t places, std:
 
 void hub::settle(const thing_room& room, std::uint64_t capacity) noexcept {
   extension::settle_in(*this, room, order_);
-  region_number_ = extension::number_of(*region);
-  extension::note(home, event_kind::channel_created, number, region_number_, capacity, extension::caller(home));
+  extension::note(home, event_kind::channel_created, number, region_number, capacity, extension::caller(home));
 }
 
 // ---- waits --------------------------------------------------------------------------------------------------------
@@ -102,7 +101,7 @@ void hub::add(hub_side side) noexcept {
 void hub::drop(hub_side side) noexcept {
   std::uint64_t told = 0;
   if (side == hub_side::sender) {
-    told = note(event_kind::sender_dropped, --senders_, 0);
+    note(event_kind::sender_dropped, --senders_, 0);
     if (senders_ == 0) {
       told = receivers_ == 0 ? note(event_kind::channel_fully_closed_by_sender, 0, 0)
                              : note(event_kind::channel_sender_closed, 0, 0);
@@ -197,7 +196,7 @@ void hub::free() noexcept {
   holds_ = 1;
   extension::leave_region(*this);
   how().discard(*this);
-  extension::note(home, event_kind::channel_freed, number, region_number_);
+  extension::note(home, event_kind::channel_freed, number, region_number);
   kernel& k = home;
   const slab_key cell = key;
   const thing_order order = order_;

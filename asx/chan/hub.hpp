@@ -150,7 +150,6 @@ class ASX_API hub : public thing {
   std::uint32_t holds_ = 0;
   bool is_down_ = false;
   std::uint64_t last_wait_ = 0;
-  std::uint64_t region_number_ = 0;
   thing_order order_;
   void* block_;
 };

@@ -9,15 +9,12 @@
 
 #include "asx/chan/mpsc.hpp"
 #include "asx/chan/tracked.hpp"
-#include "asx/runtime/runtime.hpp"
+#include "asx/runtime/testing/actor.hpp"
 
 namespace asx {
 namespace {
 
-struct actor {
-  std::function<poll_result(cx&)> body;
-  static poll_result poll(void* self, cx& c) { return static_cast<actor*>(self)->body(c); }
-};
+using testing::actor;
 
 // A channel of one slot, taken by the host, and senders that wait for it in order.
 struct queue_world {

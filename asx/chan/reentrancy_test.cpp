@@ -9,27 +9,14 @@
 
 #include "asx/chan/mpsc.hpp"
 #include "asx/chan/tracked.hpp"
-#include "asx/runtime/runtime.hpp"
+#include "asx/runtime/testing/actor.hpp"
 
 namespace asx {
 namespace {
 
-struct actor {
-  std::function<poll_result(cx&)> body;
-  static poll_result poll(void* self, cx& c) { return static_cast<actor*>(self)->body(c); }
-};
-
-task_handle must_spawn(runtime& rt, region_handle region, actor& a) {
-  task_handle t;
-  EXPECT_EQ(rt.kernel().spawn(region, {.poll = &actor::poll, .context = &a}, t), status::ok);
-  return t;
-}
-
-region_handle must_open(runtime& rt, region_handle parent) {
-  region_handle r;
-  EXPECT_EQ(rt.kernel().create_region(parent, {}, r), status::ok);
-  return r;
-}
+using testing::actor;
+using testing::must_open;
+using testing::must_spawn;
 
 // Its shell calls back, too: a type whose moves do not disarm it.
 struct loud {

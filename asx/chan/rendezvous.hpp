@@ -51,10 +51,10 @@ class ASX_API offer_core : public end_wait {
  public:
   offer_core() noexcept = default;
   offer_core(offer_core&& other) noexcept
-      : end_wait(std::move(other)), is_taken_(std::exchange(other.is_taken_, false)) {}
+      : end_wait(static_cast<end_wait&&>(other)), is_taken_(std::exchange(other.is_taken_, false)) {}
   offer_core& operator=(offer_core&& other) noexcept {
     if (this != &other) {
-      end_wait::operator=(std::move(other));
+      end_wait::operator=(static_cast<end_wait&&>(other));
       is_taken_ = std::exchange(other.is_taken_, false);
     }
     return *this;

@@ -63,20 +63,25 @@ std::optional<region_handle> tracked_core::region_of_caller(const sender_core& f
   return extension::region_of(*t);
 }
 
-status tracked_core::begin_send() noexcept {
-  channel_core* const c = permit_.held_in();
-  if (c == nullptr) return permit_.refuse_again();
+status tracked_core::admit_send() const noexcept {
+  const channel_core* const c = permit_.held_in();
+  if (c == nullptr) return permit_.refusal();
   obligation_state state = obligation_state::reserved;
   const bool is_known = c->home.inspect(obligation_, state) == status::ok;
-  if (!is_known || state == obligation_state::leaked) {  // A host's, whose region has swept it.
-    c->give_up(permit_, event_kind::permit_aborted);
-    return status::obligation_leaked;
+  if (!is_known || state == obligation_state::leaked) return status::obligation_leaked;  // A host's, swept.
+  return c->has_receiver() ? status::ok : status::disconnected;
+}
+
+void tracked_core::give_up(status why) noexcept {
+  channel_core* const c = permit_.held_in();
+  if (c == nullptr) {
+    static_cast<void>(permit_.refuse_again());
+    return;
   }
-  if (c->has_receiver()) return status::ok;
   kernel& k = c->home;
-  c->give_up(permit_, event_kind::permit_disconnected);
-  static_cast<void>(k.abort(obligation_));
-  return status::disconnected;
+  const bool is_swept = why == status::obligation_leaked;
+  c->give_up(permit_, is_swept ? event_kind::permit_aborted : event_kind::permit_disconnected);
+  if (!is_swept) static_cast<void>(k.abort(obligation_));
 }
 
 committed_proof tracked_core::commit() noexcept {

@@ -75,8 +75,10 @@ class ASX_API tracked_core {
   /// The region of the task that is polled; none outside of polls.
   [[nodiscard]] static std::optional<region_handle> region_of_caller(const sender_core& from) noexcept;
 
-  /// ok: a value may be constructed at the tail and committed. Otherwise the permit is resolved, if it was not.
-  [[nodiscard]] status begin_send() noexcept;
+  /// ok: a value may be constructed at the tail and committed; otherwise why not. Changes nothing.
+  [[nodiscard]] status admit_send() const noexcept;
+  /// Resolves the permit, if it was not, as the answer of admit_send says. The caller has its value back.
+  void give_up(status why) noexcept;
   [[nodiscard]] committed_proof commit() noexcept;
   std::optional<aborted_proof> abort() noexcept;
   [[nodiscard]] channel_core* held_in() const noexcept { return permit_.held_in(); }
@@ -103,11 +105,8 @@ class [[nodiscard("a tracked permit is sent or aborted: forgetting it panics the
   /// ok and a proof. disconnected: the obligation is aborted; obligation_already_resolved, obligation_leaked (its
   /// region has swept): `value` is handed back.
   tracked_result<T> send(T value) {
-    channel_core* const c = core_.held_in();
-    if (const status s = core_.begin_send(); s != status::ok) {
-      return {s, std::optional<T>(std::in_place, std::move(value)), {}};
-    }
-    new (c->tail()) T(std::move(value));
+    if (const status s = core_.admit_send(); s != status::ok) return hand_back(s, value);
+    new (core_.held_in()->tail_for<T>()) T(std::move(value));
     return {status::ok, {}, core_.commit()};
   }
   /// Empty when it was resolved already.
@@ -121,6 +120,12 @@ class [[nodiscard("a tracked permit is sent or aborted: forgetting it panics the
  private:
   template <class>
   friend class tracked_sender;
+  // The value first: a move that throws leaves permit and obligation as they were (R-240).
+  tracked_result<T> hand_back(status why, T& value) {
+    tracked_result<T> out{why, std::optional<T>(std::in_place, std::move(value)), {}};
+    core_.give_up(why);
+    return out;
+  }
   tracked_core core_;
 };
 

@@ -38,9 +38,8 @@ thing_room extension::make_room(kernel& k, region_handle region, const thing_ord
 void extension::settle_in(thing& made, const thing_room& room, const thing_order& order) noexcept {
   kernel& k = made.home;
   const auto family = static_cast<std::size_t>(order.family);
-  made.family = order.family;
   made.key = room.key;
-  made.region = room.region;
+  made.region_number = room.region->id.value;
   made.number = ++k.next_thing_[family];
   ++k.live_things_[family];
   k.bytes_ += order.nominal;
@@ -52,17 +51,6 @@ void extension::take_down(kernel& k, slab_key key, const thing_order& order, voi
   k.bytes_ -= order.nominal;
   if (block != nullptr) k.blocks_.release(block, order.bytes, order.alignment);
   k.cells_.give_back(key);
-}
-
-bool extension::wait(cx& c, wait_queue& queue, waiter& w, wait_code what, std::uint64_t object,
-                     std::uint64_t id) noexcept {
-  task_record& t = *c.task_;
-  const bool is_new = queue.enter(w, t, id);
-  t.waits_for = static_cast<std::uint8_t>(what);
-  t.waits_on = object;
-  t.region->owner_kernel->note(event_kind::task_waits, t.task().value, object,
-                               pack(static_cast<std::uint64_t>(what), w.id_));
-  return is_new;
 }
 
 status extension::gate(const kernel& k, region_handle region) noexcept {

@@ -26,10 +26,9 @@ namespace asx {
 struct thing : owned {
   thing(const owned_ops& table, kernel& k, std::string_view called) noexcept : owned(table), home(k), name(called) {}
   kernel& home;
-  detail::region_record* region = nullptr;
   slab_key key{};
-  std::uint64_t number = 0;  // Creation number in its family.
-  thing_family family = thing_family::channel;
+  std::uint64_t number = 0;         // Creation number in its family,
+  std::uint64_t region_number = 0;  // and that of its region, which it may outlive.
   detail::short_name name;
 };
 
@@ -81,7 +80,7 @@ class ASX_API extension {
   [[nodiscard]] static thing_room make_room(kernel& k, region_handle region, const thing_order& order) noexcept;
   /// After the record was constructed in `room.cell`: gives it its number and puts it into the region.
   static void settle_in(thing& made, const thing_room& room, const thing_order& order) noexcept;
-  /// Out of its region, if it is still in it, and its memory back. The caller has destroyed the record's parts.
+  /// Cell and block back, after the caller has destroyed the record and taken it out of its region.
   static void take_down(kernel& k, slab_key key, const thing_order& order, void* block) noexcept;
   /// References find nothing from now on; the record is still there.
   static void retire(kernel& k, slab_key key) noexcept { k.cells_.retire(key); }
@@ -97,7 +96,6 @@ class ASX_API extension {
   }
   [[nodiscard]] static std::uint64_t caller(const kernel& k) noexcept { return k.caller(); }
   [[nodiscard]] static region_handle region_of(const task_record& t) noexcept { return kernel::handle_of(*t.region); }
-  [[nodiscard]] static std::uint64_t number_of(const detail::region_record& r) noexcept { return r.id.value; }
   /// Acknowledged a cancel, or panicked: what it drops now it does not forget.
   [[nodiscard]] static bool is_giving_up(const task_record& t) noexcept {
     return t.state == task_state::cancelling || t.state == task_state::finalizing || t.has_panicked;
@@ -105,13 +103,11 @@ class ASX_API extension {
 
   // ---- cancel points
   [[nodiscard]] static status checkpoint(cx& c) noexcept {
-    const task_record& t = *c.task_;
-    kernel& k = *t.region->owner_kernel;
-    if (t.state == task_state::running && t.left.deadline.is_none() && !k.ghosts_.is_on()) [[likely]]
+    kernel& k = *c.task_->region->owner_kernel;
+    if (is_untroubled(c) && !k.ghosts_.is_on()) [[likely]]
       return status::ok;
     return k.checkpoint(*c.task_);
   }
-
   /// A checkpoint would say ok and change nothing; a monitor may still want to see it.
   [[nodiscard]] static bool is_untroubled(const cx& c) noexcept {
     return c.task_->state == task_state::running && c.task_->left.deadline.is_none();
@@ -148,10 +144,13 @@ class ASX_API extension {
     if (k.log_.mode() == journal_mode::off) return 0;
     return k.note_input(kind, subject, 0, k.inputs_ + 1);
   }
+
   // ---- waits and wakes
   /// The task of `c` waits in `queue` as `w`. True when it entered anew.
   static bool wait(cx& c, wait_queue& queue, waiter& w, wait_code what, std::uint64_t object,
-                   std::uint64_t id = 0) noexcept;
+                   std::uint64_t id = 0) noexcept {
+    return c.task_->region->owner_kernel->wait_in(queue, w, *c.task_, what, object, id);
+  }
   static void remove(wait_queue& queue, waiter& w) noexcept { queue.remove(w); }
   static void leave(waiter& w, leave_code how) noexcept { w.leave(how); }
   /// To the back of another queue, under its number and its task.

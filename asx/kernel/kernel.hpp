@@ -380,6 +380,9 @@ class ASX_API kernel {
   void release_if_done(region_record& r) noexcept;
   void free_arena(region_record& r) noexcept;
   void serve(wait_queue& waiting, wake_code why, event_kind told, std::uint64_t subject) noexcept;
+  /// True when it entered anew.
+  bool wait_in(wait_queue& queue, waiter& w, task_record& t, wait_code what, std::uint64_t object,
+               std::uint64_t id) noexcept;
   [[nodiscard]] refusal try_reserve(region_handle region, obligation_handle& out,
                                     const std::source_location& site) noexcept;
   void resolve(obligation_record& o, obligation_state to, event_kind kind) noexcept;

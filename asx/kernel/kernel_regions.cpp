@@ -470,7 +470,7 @@ status kernel::release_region(region_handle region) noexcept {
   return status::ok;
 }
 
-// ---- looking, waiting, and the arena ------------------------------------------------------------------------------
+// ---- looking, and the arena ------------------------------------------------------------------------------
 
 status kernel::inspect(region_handle region, region_report& out) const noexcept {
   const region_record* const r = find(region);
@@ -493,17 +493,6 @@ status kernel::result(region_handle region, task_outcome& out) const noexcept {
   if (r->state != region_state::closed) return status::incomplete_children;
   out = r->fold.best;
   return status::ok;
-}
-
-status kernel::await_closed(region_handle region, cx& c, waiter& w) noexcept {
-  region_record* const r = find(region);
-  if (r == nullptr) return refuse(event_kind::refused_join, 0, {status::stale_handle});
-  if (r->state == region_state::closed) return status::ok;
-  r->closers.enter(w, *c.task_, 0);  // Asked again, it keeps its place (U-18).
-  c.task_->waits_for = static_cast<std::uint8_t>(wait_code::close);
-  c.task_->waits_on = r->id.value;
-  note(event_kind::task_waits, c.task_->task().value, r->id.value, static_cast<std::uint64_t>(wait_code::close));
-  return status::would_block;
 }
 
 status kernel::arena_allocate(region_handle region, std::size_t bytes, std::size_t alignment, void*& out) noexcept {

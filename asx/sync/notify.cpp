@@ -13,8 +13,7 @@ status notify_core::create(kernel& k, region_handle region, std::string_view cal
   if (room.code != status::ok) return room.code;
   out = new (room.cell) notify_core(k, called, order);
   extension::settle_in(*out, room, order);
-  out->region_number_ = extension::number_of(*out->region);
-  extension::note(k, event_kind::sync_created, out->number, out->region_number_, 0, extension::caller(k));
+  extension::note(k, event_kind::sync_created, out->number, out->region_number, 0, extension::caller(k));
   return status::ok;
 }
 
@@ -117,7 +116,7 @@ void notify_core::take_down(owned& self, kernel& k) noexcept {
       extension::wake(k, t, wake_code::disconnected, told);
     }
   }
-  extension::note(k, event_kind::sync_freed, n.number, n.region_number_);
+  extension::note(k, event_kind::sync_freed, n.number, n.region_number);
   const slab_key cell = n.key;
   const thing_order order = n.order_;
   n.~notify_core();

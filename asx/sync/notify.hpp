@@ -75,7 +75,6 @@ class ASX_API notify_core final : public thing {
   queue told_;  // They know, and have not been polled since.
   bool is_kept_ = false;
   std::uint64_t last_waiter_ = 0;
-  std::uint64_t region_number_ = 0;
   thing_order order_;
 };
 

@@ -5,15 +5,12 @@
 #include <functional>
 #include <vector>
 
-#include "asx/runtime/runtime.hpp"
+#include "asx/runtime/testing/actor.hpp"
 
 namespace asx {
 namespace {
 
-struct actor {
-  std::function<poll_result(cx&)> body;
-  static poll_result poll(void* self, cx& c) { return static_cast<actor*>(self)->body(c); }
-};
+using testing::actor;
 
 struct world {
   notify n;

@@ -17,8 +17,7 @@ status semaphore_core::create(kernel& k, region_handle region, std::uint64_t uni
   if (room.code != status::ok) return room.code;
   out = new (room.cell) semaphore_core(k, called, units, value, order, room.block);
   extension::settle_in(*out, room, order);
-  out->region_number_ = extension::number_of(*out->region);
-  extension::note(k, event_kind::sync_created, out->number, out->region_number_, units, extension::caller(k));
+  extension::note(k, event_kind::sync_created, out->number, out->region_number, units, extension::caller(k));
   return status::ok;
 }
 
@@ -40,7 +39,7 @@ void semaphore_core::abandon() noexcept {
 void semaphore_core::free() noexcept {
   check();
   if (destroy_ != nullptr) destroy_(block_);  // It may call back: the mutex is closed, and says so.
-  extension::note(home, event_kind::sync_freed, number, region_number_);
+  extension::note(home, event_kind::sync_freed, number, region_number);
   extension::leave_region(*this);
   kernel& k = home;
   const slab_key cell = key;
@@ -69,8 +68,7 @@ void semaphore_core::wake_all(std::uint64_t cause) noexcept {
     extension::task_record& t = extension::waiting_task(*w);
     const std::uint64_t which = w->id();
     extension::remove(waiters_, *w);
-    extension::note(home, event_kind::sync_waiter_removed, number, extension::number_of(t), which,
-                    pack(static_cast<std::uint64_t>(leave_code::disconnected), waiters_.size()));
+    note_left(extension::number_of(t), which, leave_code::disconnected);
     extension::wake(home, t, wake_code::disconnected, cause);
   }
 }
@@ -78,16 +76,19 @@ void semaphore_core::wake_all(std::uint64_t cause) noexcept {
 // ---- taking -------------------------------------------------------------------------------------------------------
 
 // Units become the polled task's, if there is one, and a promise where its region takes one.
-status semaphore_core::claim(std::uint64_t units, semaphore_units& out, const std::source_location& site) noexcept {
+status semaphore_core::claim(std::uint64_t units, semaphore_units& out, const std::source_location& site,
+                             std::uint64_t waited_as) noexcept {
   auto* const t = extension::polled(home);
   obligation_handle promise{};
   if (t != nullptr && extension::takes_obligations(home, *t)) {
     const status s = home.reserve(extension::region_of(*t), promise, site);
     if (s != status::ok) {
+      if (waited_as != 0) note_left(extension::caller(home), waited_as, leave_code::dropped);
       serve(0);  // Whoever waits behind may take them.
       return s;
     }
   }
+  if (waited_as != 0) note_left(extension::caller(home), waited_as, leave_code::served);
   out.release();
   left_ -= units;
   held_ += units;
@@ -99,6 +100,11 @@ status semaphore_core::claim(std::uint64_t units, semaphore_units& out, const st
       extension::note(home, event_kind::sync_acquired, number, extension::caller(home), units, room());
   if (!waiters_.empty()) serve(told);
   return status::ok;
+}
+
+std::uint64_t semaphore_core::note_left(std::uint64_t task, std::uint64_t waiter_id, leave_code how) noexcept {
+  return extension::note(home, event_kind::sync_waiter_removed, number, task, waiter_id,
+                         pack(static_cast<std::uint64_t>(how), waiters_.size()));
 }
 
 // The head is woken when it can be served; it stays until it is polled, so that nobody comes in between.
@@ -127,13 +133,9 @@ status semaphore_core::poll_acquire(cx& c, semaphore_wait& w, std::uint64_t unit
     return status::resource_exhausted;
   }
   if (can_take(units) && (waiters_.empty() || waiters_.head() == &w)) {
-    if (w.is_waiting()) {
-      const std::uint64_t which = w.id();
-      extension::remove(waiters_, w);
-      extension::note(home, event_kind::sync_waiter_removed, number, extension::caller(home), which,
-                      pack(static_cast<std::uint64_t>(leave_code::served), waiters_.size()));
-    }
-    return claim(units, out, site);
+    const std::uint64_t which = w.id();
+    if (which != 0) extension::remove(waiters_, w);
+    return claim(units, out, site, which);
   }
   const bool is_new = !w.is_waiting();
   if (is_new) {
@@ -161,9 +163,7 @@ status semaphore_core::try_acquire(std::uint64_t units, semaphore_units& out,
 
 void semaphore_core::waiter_left(wait_queue& queue_left, waiter&, waiter_name who, leave_code how) noexcept {
   semaphore_core& s = static_cast<queue&>(queue_left).core;
-  const std::uint64_t told = extension::note(s.home, event_kind::sync_waiter_removed, s.number, who.task.value, who.id,
-                                             pack(static_cast<std::uint64_t>(how), s.waiters_.size()));
-  s.serve(told);
+  s.serve(s.note_left(who.task.value, who.id, how));
 }
 
 // ---- giving back --------------------------------------------------------------------------------------------------

@@ -126,7 +126,10 @@ class ASX_API semaphore_core final : public thing {
   [[nodiscard]] std::uint64_t room() const noexcept {
     return pack(left_ < UINT32_MAX ? left_ : UINT32_MAX, waiters_.size());
   }
-  [[nodiscard]] status claim(std::uint64_t units, semaphore_units& out, const std::source_location& site) noexcept;
+  /// `waited_as`: the number of the waiter that has come to its turn; 0 for who did not wait.
+  [[nodiscard]] status claim(std::uint64_t units, semaphore_units& out, const std::source_location& site,
+                             std::uint64_t waited_as = 0) noexcept;
+  std::uint64_t note_left(std::uint64_t task, std::uint64_t waiter_id, leave_code how) noexcept;
   void give_back(std::uint64_t units, std::uint32_t flags) noexcept;
   void serve(std::uint64_t cause) noexcept;
   void wake_all(std::uint64_t cause) noexcept;
@@ -147,7 +150,6 @@ class ASX_API semaphore_core final : public thing {
   void (*destroy_)(void*) noexcept;
   thing_order order_;
   void* block_;
-  std::uint64_t region_number_ = 0;
 };
 
 static_assert(sizeof(semaphore_core) <= detail::thing_table::cell_bytes);

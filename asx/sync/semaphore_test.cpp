@@ -9,24 +9,14 @@
 #include <vector>
 
 #include "asx/kernel/report.hpp"
-#include "asx/runtime/runtime.hpp"
+#include "asx/runtime/testing/actor.hpp"
 #include "asx/sync/mutex.hpp"
 
 namespace asx {
 namespace {
 
-// A task whose poll is whatever the test says.
-struct actor {
-  std::function<poll_result(cx&)> body;
-  static poll_result poll(void* self, cx& c) { return static_cast<actor*>(self)->body(c); }
-};
-
-task_handle must_spawn(runtime& rt, region_handle region, actor& a, std::string_view name = {}) {
-  task_handle t;
-  EXPECT_EQ(rt.kernel().spawn(region, {.poll = &actor::poll, .context = &a, .name = name, .is_held = true}, t),
-            status::ok);
-  return t;
-}
+using testing::actor;
+using testing::must_spawn;
 
 semaphore_report look(const semaphore& s) {
   semaphore_report r;
@@ -56,7 +46,7 @@ TEST(semaphore, serves_in_order_of_arrival_and_lets_nobody_jump) {
       o.units.release();
       return poll_result::ready;
     };
-    must_spawn(rt, rt.root(), o.a);
+    must_spawn(rt, rt.root(), o.a, true);
   }
   rt.run_until_idle();
   EXPECT_EQ(look(s).waiters, 3U);
@@ -92,8 +82,8 @@ TEST(semaphore, gives_the_turn_of_a_cancelled_waiter_to_the_next) {
       return poll_result::ready;
     };
   }
-  const task_handle first = must_spawn(rt, rt.root(), w.a[0]);
-  const task_handle second = must_spawn(rt, rt.root(), w.a[1]);
+  const task_handle first = must_spawn(rt, rt.root(), w.a[0], true);
+  const task_handle second = must_spawn(rt, rt.root(), w.a[1], true);
   rt.run_until_idle();
   ASSERT_EQ(w.got[1], status::would_block);
   ASSERT_EQ(rt.kernel().request_cancel(first), status::ok);
@@ -147,9 +137,9 @@ TEST(semaphore, takes_back_what_a_task_that_ends_has_in_hand_and_reports_who_for
       w.heir_units.release();
       return poll_result::ready;
     };
-    const task_handle holder = must_spawn(rt, region, w.holder, "holder");
+    const task_handle holder = must_spawn(rt, region, w.holder, true);
     rt.step();
-    const task_handle heir = must_spawn(rt, rt.root(), w.heir, "heir");
+    const task_handle heir = must_spawn(rt, rt.root(), w.heir, true);
     rt.run_until_idle();
     if (how == ending::is_cancelled) {
       EXPECT_FALSE(w.has_heir);
@@ -195,7 +185,7 @@ TEST(semaphore, can_be_taken_by_a_cleanup_in_a_region_that_closes) {
     c.mask_leave();
     return poll_result::ready;
   };
-  const task_handle t = must_spawn(rt, region, w.a);
+  const task_handle t = must_spawn(rt, region, w.a, true);
   rt.run_until_idle();
   ASSERT_EQ(rt.kernel().close(region), status::ok);
   rt.run_until_idle();
@@ -228,7 +218,7 @@ TEST(semaphore, tells_who_waits_that_it_is_closed_or_gone) {
       w.got.push_back(w.s.poll_acquire(c, w.wait, 1, w.units));
       return w.got.back() == status::would_block ? poll_result::pending : poll_result::ready;
     };
-    const task_handle t = must_spawn(rt, rt.root(), w.a);
+    const task_handle t = must_spawn(rt, rt.root(), w.a, true);
     rt.run_until_idle();
     ASSERT_EQ(is_closed_by_region ? rt.kernel().close(region) : w.s.close(), status::ok);
     rt.run_until_idle();
@@ -307,7 +297,7 @@ TEST(semaphore, lets_units_be_handed_to_another_task) {
     w.yours.release();
     return poll_result::ready;
   };
-  must_spawn(rt, rt.root(), w.giver);
+  must_spawn(rt, rt.root(), w.giver, true);
   rt.run_until_idle();
   EXPECT_EQ(look(w.s).left, 1U);
 }
@@ -346,7 +336,7 @@ TEST(mutex, lets_one_task_at_a_time_touch_the_value_across_its_polls) {
       o.guard.unlock();
       return poll_result::ready;
     };
-    must_spawn(rt, rt.root(), o.a);
+    must_spawn(rt, rt.root(), o.a, true);
   }
   rt.run_until_idle();
   mutex_guard<counter> mine;

@@ -1,0 +1,97 @@
+// Waiting: places in queues, which hang on the task that waits, and waiting for the end of tasks and regions.
+#include <utility>
+
+#include "asx/kernel/kernel.hpp"
+
+namespace asx {
+
+using detail::region_record;
+using detail::task_record;
+
+// ---- queues -------------------------------------------------------------------------------------------------------
+
+bool wait_queue::enter(waiter& w, task_record& t, std::uint64_t id) noexcept {
+  const bool is_new = w.queue_ != this;
+  if (!is_new && w.task_ == &t) return false;
+  if (is_new) {
+    w.leave();
+    list_.push_back(w);
+    ++size_;
+    w.queue_ = this;
+    w.id_ = id;
+  } else {  // Another task asks: the place stays, and that task is woken.
+    static_cast<list_hook<task_waits_tag>&>(w).unlink();
+    --w.task_->registrations;
+  }
+  w.task_ = &t;
+  t.waits.push_back(w);
+  ++t.registrations;
+  return is_new;
+}
+
+void wait_queue::remove(waiter& w) noexcept {
+  static_cast<list_hook<waiter_tag>&>(w).unlink();
+  static_cast<list_hook<task_waits_tag>&>(w).unlink();
+  --w.task_->registrations;
+  w.queue_ = nullptr;
+  w.task_ = nullptr;
+  --size_;
+}
+
+void waiter::leave(leave_code how) noexcept {
+  wait_queue& from = *queue_;
+  const waiter_name who{task_->task(), id_};
+  from.remove(*this);
+  if (from.left_ != nullptr) from.left_(from, *this, who, how);
+}
+
+void waiter::take_place_of(waiter& other) noexcept {
+  if (other.queue_ == nullptr) return;
+  other.queue_->list_.insert_before(other, *this);
+  other.task_->waits.insert_before(other, *this);
+  static_cast<list_hook<waiter_tag>&>(other).unlink();
+  static_cast<list_hook<task_waits_tag>&>(other).unlink();
+  queue_ = std::exchange(other.queue_, nullptr);
+  task_ = std::exchange(other.task_, nullptr);
+  id_ = other.id_;
+}
+
+// ---- who waits for what -------------------------------------------------------------------------------------------
+
+// Asked again, it keeps its place (U-17, U-18).
+bool kernel::wait_in(wait_queue& queue, waiter& w, task_record& t, wait_code what, std::uint64_t object,
+                     std::uint64_t id) noexcept {
+  const bool is_new = queue.enter(w, t, id);
+  t.waits_for = static_cast<std::uint8_t>(what);
+  t.waits_on = object;
+  note(event_kind::task_waits, t.task().value, object, pack(static_cast<std::uint64_t>(what), w.id_));
+  return is_new;
+}
+
+void kernel::serve(wait_queue& waiting, wake_code why, event_kind told, std::uint64_t subject) noexcept {
+  while (waiter* const w = waiting.head()) {
+    task_record& t = *w->task_;
+    waiting.remove(*w);
+    const std::uint64_t cause = note(told, subject, t.task().value);
+    wake(t, why, cause);
+  }
+}
+
+status kernel::await_completed(task_handle task, cx& c, waiter& w) noexcept {
+  task_record* const t = find(task);
+  if (t == nullptr) return refuse(event_kind::refused_join, 0, {status::stale_handle});
+  if (t == c.task_) return refuse(event_kind::refused_join, t->task().value, {status::invalid_argument});
+  if (t->state == task_state::completed) return status::ok;
+  wait_in(t->joiners, w, *c.task_, wait_code::join, t->task().value, 0);
+  return status::would_block;
+}
+
+status kernel::await_closed(region_handle region, cx& c, waiter& w) noexcept {
+  region_record* const r = find(region);
+  if (r == nullptr) return refuse(event_kind::refused_join, 0, {status::stale_handle});
+  if (r->state == region_state::closed) return status::ok;
+  wait_in(r->closers, w, *c.task_, wait_code::close, r->id.value, 0);
+  return status::would_block;
+}
+
+}  // namespace asx
