@@ -31,10 +31,10 @@ class bitmap256 {
   }
 
   [[nodiscard]] constexpr int highest() const noexcept {
-    for (int w = 3; w >= 0; --w) {
-      const std::uint64_t word = words_[static_cast<unsigned>(w)];
-      if (word != 0) return w * 64 + 63 - std::countl_zero(word);
-    }
+    if (words_[3] != 0) return 255 - std::countl_zero(words_[3]);  // No loop: GCC 12 does not unroll it.
+    if (words_[2] != 0) return 191 - std::countl_zero(words_[2]);
+    if (words_[1] != 0) return 127 - std::countl_zero(words_[1]);
+    if (words_[0] != 0) return 63 - std::countl_zero(words_[0]);
     return none;
   }
   [[nodiscard]] constexpr int lowest() const noexcept { return next(0); }

@@ -42,9 +42,11 @@ class bitmap_queue {
   constexpr T* pop() noexcept {
     const int priority = occupied_.highest();
     if (priority == bitmap256::none) return nullptr;
-    T* const element = lists_[static_cast<unsigned>(priority)].front();
+    list& from = lists_[static_cast<unsigned>(priority)];
+    T* const element = from.pop_front();
     ASX_ASSERT(element != nullptr, "a bit is set exactly while its priority has elements");
-    remove(*element, static_cast<std::uint8_t>(priority));
+    if (from.empty()) occupied_.clear(static_cast<std::uint8_t>(priority));
+    --size_;
     return element;
   }
 

@@ -339,6 +339,14 @@ reserve_wait& reserve_wait::operator=(reserve_wait&& other) noexcept {
 // ---- receive ------------------------------------------------------------------------------------------------------
 
 status channel_core::wait_or_recv(cx& c) noexcept {
+  if (is_quiet_ && extension::is_untroubled(c) && queued_ == 0 && !is_dead_end()) [[likely]] {
+    extension::wait(c, receivers_, receiver_wait_, wait_code::recv, number);
+    return status::would_block;
+  }
+  return look_and_recv(c);
+}
+
+status channel_core::look_and_recv(cx& c) noexcept {
   if (const status s = extension::checkpoint(c); s != status::ok) {
     stop_waiting();
     return s;

@@ -163,15 +163,14 @@ class ASX_API channel_core final : public thing {
   void commit_now() noexcept;
   /// The value at `tail` is queued, with the permit's slot.
   ASX_ALWAYS_INLINE void commit(permit_core& p) noexcept {
-    if (is_quiet_ && receivers_.empty()) [[likely]] {
-      free_permit(*p.slot_);
-      --free_;  // The value has its slot.
-      ++queued_;
-      ++sent_;
-      p.number_ = 0;
-      return;
-    }
-    commit_and_tell(p);
+    if (!is_quiet_) [[unlikely]]
+      return commit_and_tell(p);
+    free_permit(*p.slot_);
+    --free_;  // The value has its slot.
+    ++queued_;
+    ++sent_;
+    p.number_ = 0;
+    if (!receivers_.empty()) wake_receiver(wake_code::message, 0);
   }
   /// The permit's slot comes back, with no value: aborted, dropped, or sent to nobody.
   void give_up(permit_core& p, event_kind how) noexcept;
@@ -267,6 +266,7 @@ class ASX_API channel_core final : public thing {
   [[nodiscard]] status wait_or_reserve(sender_core& from, cx& c, reserve_wait& w, permit_core& out,
                                        const tracked_order* promise) noexcept;
   [[nodiscard]] status wait_or_recv(cx& c) noexcept;
+  [[nodiscard]] status look_and_recv(cx& c) noexcept;
   void commit_and_tell(permit_core& p) noexcept;
   [[nodiscard]] void* recv_and_tell() noexcept;
   void note_creation() noexcept;

@@ -230,6 +230,9 @@ class ASX_API kernel {
 
   // ---- what a step asks (asx/runtime/worker_step.hpp)
   [[nodiscard]] instant next_due() noexcept { return earlier(wheel_.next_deadline(), index_.next()); }
+  [[nodiscard]] bool may_be_due(instant now) const noexcept {
+    return wheel_.quiet_until() <= now || index_.next() <= now;
+  }
   std::uint32_t pass_time(std::uint32_t worker, instant now) noexcept;
   /// Cancels that found no room are tried again. There is no inbox: calls from outside come between steps.
   void take_inputs(std::uint32_t worker, instant now) noexcept {
@@ -240,6 +243,8 @@ class ASX_API kernel {
   }
   [[nodiscard]] std::uint64_t queued_by(place& p) noexcept { return static_cast<detail::task_record&>(p).queued_by; }
   void poll(std::uint32_t worker, place& p, dispatch_source from, instant now, std::uint64_t dispatched) noexcept;
+  /// Steps of one worker in a row, as long as they are plain: `most` at most. How many were made.
+  std::uint64_t run_plain(std::uint32_t worker, instant now, std::uint64_t most) noexcept;
   [[nodiscard]] place* take_stalled(std::uint32_t worker, instant now) noexcept;
   [[nodiscard]] pressure weigh() noexcept;
 
@@ -320,12 +325,16 @@ class ASX_API kernel {
   [[nodiscard]] refusal admit_task(const region_record& r) noexcept;
 
   // tasks
+  [[nodiscard]] bool is_quiet() const noexcept { return log_.mode() == journal_mode::off && !ghosts_.is_on(); }
   void enqueue(task_record& t, wake_code why, std::uint64_t cause, std::uint64_t by = 0) noexcept;
   void wake(task_record& t, wake_code why, std::uint64_t cause = 0) noexcept;
+  void wake_and_tell(task_record& t, wake_code why, std::uint64_t cause) noexcept;
   void wake(slab_key key) noexcept;
   void run_dispatch(task_record& t) noexcept;
   [[nodiscard]] bool prepare_poll(task_record& t) noexcept;
-  void call(task_record& t) noexcept;
+  static void begin_poll(task_record& t) noexcept;
+  /// What its poll says; an exception has made it panic.
+  [[nodiscard]] poll_result say(task_record& t) noexcept;
   void after_poll(task_record& t, poll_result said) noexcept;
   void panic(task_record& t, std::string_view text, const std::source_location& site) noexcept;
   [[nodiscard]] const char* unwind(task_record& t, bool is_leak) noexcept;
@@ -371,7 +380,11 @@ class ASX_API kernel {
   void move(region_record& r, region_trigger on, std::uint64_t a, std::uint64_t b = 0,
             std::uint64_t cause = 0) noexcept;
   void look_at(region_record& r) noexcept;
-  void settle() noexcept;
+  void settle() noexcept {
+    if (!pending_.empty()) [[unlikely]]
+      settle_pending();
+  }
+  void settle_pending() noexcept;
   void evaluate(region_record& r) noexcept;
   void run_finalizers(region_record& r) noexcept;
   [[nodiscard]] status try_close(region_record& r) noexcept;
@@ -382,7 +395,13 @@ class ASX_API kernel {
   void serve(wait_queue& waiting, wake_code why, event_kind told, std::uint64_t subject) noexcept;
   /// True when it entered anew.
   bool wait_in(wait_queue& queue, waiter& w, task_record& t, wait_code what, std::uint64_t object,
-               std::uint64_t id) noexcept;
+               std::uint64_t id) noexcept {
+    const bool is_new = queue.enter(w, t, id);
+    t.waits_for = static_cast<std::uint8_t>(what);
+    t.waits_on = object;
+    note(event_kind::task_waits, t.task().value, object, pack(static_cast<std::uint64_t>(what), w.id_));
+    return is_new;
+  }
   [[nodiscard]] refusal try_reserve(region_handle region, obligation_handle& out,
                                     const std::source_location& site) noexcept;
   void resolve(obligation_record& o, obligation_state to, event_kind kind) noexcept;

@@ -288,8 +288,8 @@ void kernel::look_at(region_record& r) noexcept {
 }
 
 // Regions are looked at one after the other, never inside each other: a finalizer that closes a region only adds it.
-void kernel::settle() noexcept {
-  if (is_settling_ || pending_.empty()) return;
+void kernel::settle_pending() noexcept {
+  if (is_settling_) return;
   is_settling_ = true;
   while (region_record* const r = pending_.pop_front()) evaluate(*r);
   is_settling_ = false;

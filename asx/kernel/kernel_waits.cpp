@@ -10,32 +10,15 @@ using detail::task_record;
 
 // ---- queues -------------------------------------------------------------------------------------------------------
 
-bool wait_queue::enter(waiter& w, task_record& t, std::uint64_t id) noexcept {
-  const bool is_new = w.queue_ != this;
-  if (!is_new && w.task_ == &t) return false;
-  if (is_new) {
-    w.leave();
-    list_.push_back(w);
-    ++size_;
-    w.queue_ = this;
-    w.id_ = id;
-  } else {  // Another task asks: the place stays, and that task is woken.
-    static_cast<list_hook<task_waits_tag>&>(w).unlink();
-    --w.task_->registrations;
-  }
+// Another task asks, and the place stays: that one is woken from now on.
+bool wait_queue::pass_on(waiter& w, task_record& t) noexcept {
+  if (w.task_ == &t) return false;
+  static_cast<list_hook<task_waits_tag>&>(w).unlink();
+  --w.task_->registrations;
   w.task_ = &t;
   t.waits.push_back(w);
   ++t.registrations;
-  return is_new;
-}
-
-void wait_queue::remove(waiter& w) noexcept {
-  static_cast<list_hook<waiter_tag>&>(w).unlink();
-  static_cast<list_hook<task_waits_tag>&>(w).unlink();
-  --w.task_->registrations;
-  w.queue_ = nullptr;
-  w.task_ = nullptr;
-  --size_;
+  return false;
 }
 
 void waiter::leave(leave_code how) noexcept {
@@ -59,15 +42,6 @@ void waiter::take_place_of(waiter& other) noexcept {
 // ---- who waits for what -------------------------------------------------------------------------------------------
 
 // Asked again, it keeps its place (U-17, U-18).
-bool kernel::wait_in(wait_queue& queue, waiter& w, task_record& t, wait_code what, std::uint64_t object,
-                     std::uint64_t id) noexcept {
-  const bool is_new = queue.enter(w, t, id);
-  t.waits_for = static_cast<std::uint8_t>(what);
-  t.waits_on = object;
-  note(event_kind::task_waits, t.task().value, object, pack(static_cast<std::uint64_t>(what), w.id_));
-  return is_new;
-}
-
 void kernel::serve(wait_queue& waiting, wake_code why, event_kind told, std::uint64_t subject) noexcept {
   while (waiter* const w = waiting.head()) {
     task_record& t = *w->task_;

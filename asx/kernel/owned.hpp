@@ -113,6 +113,7 @@ class ASX_API wait_queue {
   friend class waiter;
   /// True when it entered anew; false when it stood here, and only its task may have changed.
   bool enter(waiter& w, detail::task_record& t, std::uint64_t id) noexcept;
+  bool pass_on(waiter& w, detail::task_record& t) noexcept;
   void remove(waiter& w) noexcept;
 
   intrusive_list<waiter, waiter_tag> list_;

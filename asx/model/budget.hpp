@@ -63,6 +63,11 @@ struct budget {
     return budget_part::none;
   }
 
+  /// Neither time nor polls can run out, and some cost is left: a poll takes nothing.
+  [[nodiscard]] constexpr bool is_endless() const noexcept {
+    return deadline.is_none() && poll_quota == unlimited && cost_quota != 0;
+  }
+
   friend constexpr bool operator==(const budget&, const budget&) noexcept = default;
 };
 

@@ -1,5 +1,7 @@
 #include "asx/runtime/runtime.hpp"
 
+#include <algorithm>
+
 #include "asx/kernel/report.hpp"
 
 namespace asx {
@@ -25,7 +27,8 @@ status check(const runtime_config& c) {
   return is_bad ? status::invalid_argument : status::ok;
 }
 
-constexpr std::uint64_t events_of_a_step = 64;  // More than a dispatch leaves, but for a cascade.
+constexpr std::uint64_t events_of_a_step = 64;     // More than a dispatch leaves, but for a cascade.
+constexpr std::uint64_t steps_between_looks = 32;  // Plain ones, between two looks at the clock.
 
 }  // namespace
 
@@ -61,7 +64,7 @@ runtime::~runtime() {
 }
 
 instant runtime::now() const noexcept {
-  return config_.clock.now();
+  return is_virtual() ? virtual_time_.now() : config_.clock.now();
 }
 
 status runtime::advance(duration by) noexcept {
@@ -88,6 +91,7 @@ step_report runtime::step() noexcept {
   if (kernel_.is_inside()) return step(0);  // Not even an order is drawn.
   return step(order_.next(context_, now()));
 }
+
 step_report runtime::step(std::uint32_t worker) noexcept {
   if (kernel_.is_inside()) {
     step_report refused;
@@ -104,14 +108,24 @@ run_result runtime::run(std::uint64_t max_steps, instant until) noexcept {
   run_result out;
   if (started_ != status::ok) return {started_, 0, instant::none()};
   if (kernel_.is_inside()) return {status::reentrant, 0, kernel_.next_due()};
+  const bool is_alone = config_.workers == 1 && !config_.policy.is_on;
+  const bool rejects = config_.contract.overflow == trace_overflow::reject;
   std::uint32_t idle = 0;  // Steps in a row that found nothing; drawn orders need more of them to be sure.
   while (out.steps < max_steps) {
-    if (config_.contract.overflow == trace_overflow::reject && log_.reserve(events_of_a_step) != status::ok) {
+    if (rejects && log_.reserve(events_of_a_step) != status::ok) {
       out.ended = status::resource_exhausted;
       break;
     }
+    const instant at = now();
+    if (is_alone) {
+      const std::uint64_t most = std::min(max_steps - out.steps, steps_between_looks);
+      const std::uint64_t done = kernel_.run_plain(0, at, most);
+      out.steps += done;
+      if (done != 0) idle = 0;
+      if (done == most) continue;
+    }
     ++out.steps;
-    if (!step().is_idle) {
+    if (!worker_step(context_, order_.next(context_, at), kernel_, at).is_idle) [[likely]] {
       idle = 0;
       continue;
     }

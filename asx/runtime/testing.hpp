@@ -131,6 +131,7 @@ class toy_world {
   instant next_due() noexcept {
     return earlier(wheel.next_deadline(), index.empty() ? instant::none() : instant{index.begin()->first});
   }
+  bool may_be_due(instant) noexcept { return true; }
   std::uint32_t pass_time(std::uint32_t, instant at) noexcept {
     std::uint32_t passed = 0;
     for (std::array<expired_timer, 8> due; const std::size_t count = wheel.collect_expired(at, due);) {

@@ -46,9 +46,10 @@ static_assert(static_cast<int>(governor::drain_regions) == static_cast<int>(gove
 template <class Host>
 concept step_host =
     requires(Host& host, place& p, std::uint32_t worker, instant now, dispatch_source from, std::uint64_t dispatched) {
-      /// The earliest moment at which phase 0 has something to do; none when there is none. May be earlier, never
-      /// later.
+      /// The earliest moment at which phase 0 has something to do; none when there is none.
       { host.next_due() } noexcept -> std::same_as<instant>;
+      /// Whether that moment may have come; asked at every step. True too often is a waste, false is a law broken.
+      { host.may_be_due(now) } noexcept -> std::same_as<bool>;
       /// Phase 0 when next_due has come: timers in their order, then the index. How many of both.
       { host.pass_time(worker, now) } noexcept -> std::same_as<std::uint32_t>;
       /// Inputs from outside and refused cancels, if there are any.
@@ -103,7 +104,7 @@ ASX_API void journal_park(step_context& context, std::uint32_t worker, const dis
 template <step_host Host>
 step_report worker_step(step_context& context, std::uint32_t worker, Host& host, instant now) noexcept {
   step_report report;
-  if (host.next_due() <= now) report.passed = host.pass_time(worker, now);
+  if (host.may_be_due(now) && host.next_due() <= now) report.passed = host.pass_time(worker, now);
   host.take_inputs(worker, now);
   if (context.policy.is_on) [[unlikely]] {
     if (context.dispatches_until_look == 0) {
@@ -113,8 +114,16 @@ step_report worker_step(step_context& context, std::uint32_t worker, Host& host,
     }
   }
 
+  if (context.log.mode() == journal_mode::off) [[likely]] {
+    if (place* const p = context.sched.next_plain(worker); p != nullptr) [[likely]] {
+      if (context.dispatches_until_look != 0) --context.dispatches_until_look;
+      report.task = p->task();
+      host.poll(worker, *p, dispatch_source::ready, now, 0);
+      return report;
+    }
+  }
   const dispatch d = context.sched.next(worker);
-  if (d.who != nullptr) [[likely]] {
+  if (d.who != nullptr) {
     if (context.dispatches_until_look != 0) --context.dispatches_until_look;
     report.from = d.from;
     report.victim = d.victim;

@@ -24,6 +24,7 @@ struct yielding_host {
   asx::scheduler& sched;
 
   instant next_due() noexcept { return instant::none(); }
+  bool may_be_due(instant) noexcept { return false; }
   std::uint32_t pass_time(std::uint32_t, instant) noexcept { return 0; }
   void take_inputs(std::uint32_t, instant) noexcept {}
   std::uint64_t queued_by(asx::place&) noexcept { return 0; }

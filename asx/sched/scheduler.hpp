@@ -97,6 +97,21 @@ class ASX_API scheduler {
     insert(w, p, into, priority, deadline);
     return true;
   }
+  /// The same into the ready lane, said again without what cannot happen when there is one owner.
+  bool push_ready(std::uint32_t worker, place& p, std::uint8_t priority) noexcept {
+    if (config_.has_threads) [[unlikely]]
+      return push(worker, p, lane::ready, priority);
+    if (p.is_queued()) return false;
+    worker_lanes& w = at(worker);
+    p.put_at(worker);
+    p.insertion_seq_ = ++w.last_insertion;
+    ASX_ASSERT(p.insertion_seq_ != 0, "insertion numbers never wrap (U-37)");
+    p.priority_ = priority;
+    p.lane_ = lane::ready;
+    p.deadline_ = instant::none();
+    w.ready.push(p, priority);
+    return true;
+  }
   /// False when it was not queued.
   bool remove(place& p) noexcept;
   /// A cancel is delivered: from ready, timed or nowhere into the cancel lane of `worker`; within the cancel
@@ -105,16 +120,23 @@ class ASX_API scheduler {
 
   /// The next of this worker, taken out of its lane.
   [[nodiscard]] dispatch next(std::uint32_t worker) noexcept {
-    worker_lanes& w = at(worker);
-    if (!is_plain_ || is_draining(suggestion()) || !w.has_only_ready()) return next_of_many(worker);
-    // The common case, said again without what cannot happen in it: one owner, first in first out, nothing but ready.
     dispatch out;
-    out.who = w.ready.pop();
-    out.who->take_from(worker);
+    out.who = next_plain(worker);
+    if (out.who == nullptr) return next_of_many(worker);
+    return out;
+  }
+  /// The same in the common case, without what cannot happen in it: one owner, first in first out, nothing but ready
+  /// entries. Null, and nothing changed, in every other.
+  [[nodiscard]] place* next_plain(std::uint32_t worker) noexcept {
+    worker_lanes& w = at(worker);
+    if (!is_plain_ || is_draining(suggestion()) || !w.has_only_ready()) return nullptr;
+    place* const first = w.ready.pop();
+    ASX_ASSERT(first != nullptr, "a lane that is not empty has a first entry");
+    first->take_from(worker);
     w.is_idle = false;
     w.streaks.went_from_ready();
     ++w.counted.ready_dispatches;
-    return out;
+    return first;
   }
   /// A stall poll is about to be made by this worker, which next found idle.
   void count_stall(std::uint32_t worker) noexcept;

@@ -326,11 +326,6 @@ void timer_wheel::cancel_all() noexcept {
   next_deadline_ns_ = UINT64_MAX;
 }
 
-instant timer_wheel::next_deadline() const noexcept {
-  if (!knows_next()) find_next();
-  return {next_deadline_ns_};
-}
-
 detail::timer_order timer_wheel::in_ready() const noexcept {
   return {bodies_, identities_, detail::place_ready};
 }

@@ -108,7 +108,12 @@ class ASX_API timer_wheel {
   void advance(instant now) noexcept;
 
   /// The smallest deadline of all live timers, to the nanosecond; none when there are none.
-  [[nodiscard]] instant next_deadline() const noexcept;
+  [[nodiscard]] instant next_deadline() const noexcept {
+    if (!knows_next()) find_next();
+    return {next_deadline_ns_};
+  }
+  /// No timer is due before it; it may be earlier than the first one. One word, for who asks at every step.
+  [[nodiscard]] instant quiet_until() const noexcept { return {next_deadline_ns_}; }
 
   [[nodiscard]] bool is_live(timer_handle handle) const noexcept { return find(handle) != npos; }
   /// Cancels every live timer. O(capacity).

@@ -86,20 +86,22 @@ struct task_record : place,
   std::uint64_t queued_by = 0;
   budget left;  // The ordinary budget.
   task_state state = task_state::created;
-  bool took_waker = false;
-  bool wants_yield = false;
-  bool was_woken = false;  // During this poll.
-  bool was_cancelled_in_poll = false;
-  bool has_panicked = false;
-  bool is_finalizer = false;
-  bool is_held_back = false;  // Out of polls while the cancel queue is full.
-  bool is_ending = false;
-  bool has_overrun = false;         // Its cleanup quota is spent.
-  bool is_leaving = false;          // It has said its last word, and waits for the regions it owns.
+  std::uint8_t waits_for = 0;  // wait_code, for reports; meaningful while parked.
+  // Bits of one word, so that a dispatch asks for several of them at once.
+  bool took_waker : 1 = false;  // These six are of one poll.
+  bool wants_yield : 1 = false;
+  bool was_woken : 1 = false;
+  bool was_cancelled_in_poll : 1 = false;
+  bool has_panicked : 1 = false;
+  bool has_value : 1 = false;
+  bool is_finalizer : 1 = false;
+  bool has_overrun : 1 = false;   // Its cleanup quota is spent.
+  bool is_held_back : 1 = false;  // Out of polls while the cancel queue is full.
+  bool is_ending : 1 = false;
+  bool is_leaving : 1 = false;      // It has said its last word, and waits for the regions it owns.
   std::uint32_t registrations = 0;  // Timers and waiters that may still wake it.
   std::uint32_t home = 0;           // The worker that dispatched it last.
   std::uint64_t value = 0;
-  bool has_value = false;
   error failure{status::ok, 0};
 
   // The cancellation.
@@ -141,9 +143,38 @@ struct task_record : place,
   slab_key key{};
   short_name name;
   std::source_location site;
-  std::uint8_t waits_for = 0;  // wait_code, for reports; meaningful while parked.
   std::uint64_t waits_on = 0;
 };
+
+}  // namespace asx::detail
+
+namespace asx {
+
+inline bool wait_queue::enter(waiter& w, detail::task_record& t, std::uint64_t id) noexcept {
+  if (w.queue_ == this) return pass_on(w, t);
+  w.leave();
+  list_.push_back(w);
+  ++size_;
+  w.queue_ = this;
+  w.id_ = id;
+  w.task_ = &t;
+  t.waits.push_back(w);
+  ++t.registrations;
+  return true;
+}
+
+inline void wait_queue::remove(waiter& w) noexcept {
+  static_cast<list_hook<waiter_tag>&>(w).unlink();
+  static_cast<list_hook<task_waits_tag>&>(w).unlink();
+  --w.task_->registrations;
+  w.queue_ = nullptr;
+  w.task_ = nullptr;
+  --size_;
+}
+
+}  // namespace asx
+
+namespace asx::detail {
 
 /// The fold of R-142: keeps what a fold in creation order would give, whatever the order in which children end.
 struct outcome_fold {

@@ -1,0 +1,281 @@
+// Tasks: lanes, and what a dispatch does.
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include "asx/kernel/kernel.hpp"
+
+#if defined(__cpp_exceptions)
+#include <exception>
+#endif
+
+namespace asx {
+
+using detail::task_record;
+
+namespace {
+
+// It runs, and nothing but its own poll is the matter: no cancel, no deadline, no end.
+bool is_plain(const task_record& t) noexcept {
+  return t.state == task_state::running && t.left.deadline.is_none() && !t.is_held_back && !t.is_ending &&
+         !t.is_leaving;
+}
+
+bool is_answering(task_state s) noexcept {
+  return s == task_state::cancel_requested || s == task_state::cancelling || s == task_state::finalizing;
+}
+
+std::uint64_t place_operand(const task_record& t, wake_code why) noexcept {
+  return pack(place_code(static_cast<lane_code>(t.queued_in()), t.priority(), t.worker()),
+              static_cast<std::uint64_t>(why));
+}
+
+}  // namespace
+
+// ---- lanes --------------------------------------------------------------------------------------------------------
+
+// One function says where a task belongs.
+void kernel::enqueue(task_record& t, wake_code why, std::uint64_t cause, std::uint64_t by) noexcept {
+  if (is_answering(t.state)) {
+    sched_.push(t.home, t, lane::cancel, t.cleanup.priority);
+  } else if (!t.left.deadline.is_none()) {
+    sched_.push(t.home, t, lane::timed, t.left.priority, t.left.deadline);
+  } else {
+    sched_.push(worker_, t, lane::ready, t.left.priority);
+  }
+  t.queued_by = note(event_kind::task_woken, t.task().value, by, place_operand(t, why), t.insertion_seq(), cause);
+}
+
+void kernel::wake(task_record& t, wake_code why, std::uint64_t cause) noexcept {
+  if (is_plain(t) && &t != current_ && log_.mode() == journal_mode::off) [[likely]] {  // What enqueue would do.
+    sched_.push_ready(worker_, t, t.left.priority);
+  } else {
+    wake_and_tell(t, why, cause);
+  }
+}
+
+void kernel::wake_and_tell(task_record& t, wake_code why, std::uint64_t cause) noexcept {
+  if (t.state == task_state::completed || t.is_held_back || t.is_ending) return;
+  if (t.is_leaving && !t.owned_regions.empty()) return;
+  if (&t == current_) {
+    t.was_woken = true;
+  } else if (!t.is_queued()) {
+    enqueue(t, why, cause, caller());
+  }
+}
+
+void kernel::wake(slab_key key) noexcept {
+  task_record* const t = tasks_.find(key);
+  if (t == nullptr || t->is_queued() || t->is_held_back || t->state == task_state::completed) return;
+  const std::uint64_t asked = note_input(event_kind::input_wake, t->task().value, 0, inputs_ + 1);
+  wake(*t, asked == 0 ? wake_code::other : wake_code::input, asked);
+}
+
+void waker::wake() const noexcept {
+  if (kernel_ != nullptr) kernel_->wake(key_);
+}
+
+waker kernel::waker_of(task_handle task) noexcept {
+  task_record* const t = find(task);
+  return t == nullptr ? waker{} : waker{*this, t->key};
+}
+
+// ---- a dispatch ---------------------------------------------------------------------------------------------------
+
+void kernel::poll(std::uint32_t worker, place& p, dispatch_source, instant now, std::uint64_t dispatched) noexcept {
+  auto& t = static_cast<task_record&>(p);
+  ASX_ASSERT(current_ == nullptr, "one task is polled at a time");
+  now_ = later(now_, now);
+  worker_ = worker;
+  cause_ = dispatched;
+  t.home = worker;
+  current_ = &t;
+  run_dispatch(t);
+  current_ = nullptr;
+  settle();
+  cause_ = 0;
+  worker_ = 0;  // What comes from outside the steps is worker 0's.
+  ghosts_.dispatched();
+}
+
+// A loop of its own for the plainest dispatches, which are most of them: nobody listens, nothing is due, nothing waits
+// but in the ready lane. What is done is what worker_step and poll do; what they look for besides cannot be there.
+std::uint64_t kernel::run_plain(std::uint32_t worker, instant now, std::uint64_t most) noexcept {
+  ASX_ASSERT(current_ == nullptr, "one task is polled at a time");
+  std::uint64_t done = 0;
+  now_ = later(now_, now);
+  if (!is_quiet() || rejects()) return 0;
+  for (; done < most && !may_be_due(now_) && retries_.empty(); ++done) {  // asx: bounded by `most`
+    place* const p = sched_.next_plain(worker);
+    if (p == nullptr) break;
+    auto& t = static_cast<task_record&>(*p);
+    worker_ = worker;
+    t.home = worker;
+    current_ = &t;
+    if (is_plain(t) && t.left.is_endless()) [[likely]] {
+      begin_poll(t);
+      const poll_result said = say(t);
+      if (said == poll_result::pending && is_plain(t) && !t.has_panicked) [[likely]] {
+        const bool parks = !t.wants_yield && !t.was_woken && (t.took_waker || t.registrations != 0);
+        if (!parks) sched_.push_ready(worker, t, t.left.priority);
+      } else {
+        after_poll(t, said);
+      }
+    } else {
+      run_dispatch(t);
+    }
+    current_ = nullptr;
+    settle();
+  }
+  worker_ = 0;
+  return done;
+}
+
+void kernel::run_dispatch(task_record& t) noexcept {
+  if (t.state == task_state::finalizing) {
+    return end(t, task_trigger::finalize_done, task_outcome::cancelled(t.reason.get()));
+  }
+  if (t.is_leaving) return end(t, t.last_trigger, t.result, t.last_flags);
+  if (prepare_poll(t)) after_poll(t, say(t));
+}
+
+inline void kernel::begin_poll(task_record& t) noexcept {
+  t.took_waker = t.wants_yield = t.was_woken = t.was_cancelled_in_poll = t.has_panicked = t.has_value = false;
+  t.waits_for = 0;
+  t.failure = {status::ok, 0};
+}
+
+// Budgets, quotas and the moves that come before a poll. False: there is no poll.
+bool kernel::prepare_poll(task_record& t) noexcept {
+  begin_poll(t);
+  if (t.state == task_state::created || t.state == task_state::running) {
+    constexpr cancel_kind kinds[] = {cancel_kind::user, cancel_kind::deadline, cancel_kind::poll_quota,
+                                     cancel_kind::cost_budget};
+    const budget_part spent = t.left.exhausted(now_);
+    if (spent != budget_part::none) static_cast<void>(raise(t, kinds[static_cast<std::size_t>(spent)]));
+    t.was_cancelled_in_poll = false;  // This poll can see it.
+  }
+  switch (t.state) {
+    case task_state::created:
+    case task_state::running:
+      if (t.left.consume_poll() != status::ok) {
+        t.is_held_back = true;  // The cancel found no room: nobody polls it until it does.
+        return false;
+      }
+      if (t.state == task_state::created) {
+        t.state = task_state::running;
+        note(event_kind::task_started, t.task().value, t.region->id.value);
+      }
+      return true;
+    case task_state::cancel_requested: {
+      const std::uint64_t limit = unobserved_limit(t);
+      if (limit == 0 || t.unobserved < limit) {
+        ++t.unobserved;
+        return true;
+      }
+      acknowledge(t, true);
+      break;
+    }
+    default: break;
+  }
+  ASX_ASSERT(t.state == task_state::cancelling, "what is polled is created, running, or answers a cancel (R-23)");
+  if (t.cleanup.consume_poll() != status::ok) {
+    force_complete(t);
+    return false;
+  }
+  ++t.cleanup_used;
+  return true;
+}
+
+inline poll_result kernel::say(task_record& t) noexcept {
+  cx c(t);
+  ++t.polls;
+  poll_result said = poll_result::pending;
+#if defined(__cpp_exceptions)
+  try {
+    said = t.poll(t.context, c);
+  } catch (const std::exception& e) {
+    const char* const text = e.what();
+    panic(t, text == nullptr ? std::string_view() : std::string_view(text), t.site);
+  } catch (...) {
+    panic(t, "an exception that is no std::exception", t.site);
+  }
+#else
+  said = t.poll(t.context, c);
+#endif
+  return said;
+}
+
+void kernel::panic(task_record& t, std::string_view text, const std::source_location& site) noexcept {
+  if (t.has_panicked) return;  // The first one tells the story.
+  t.has_panicked = true;
+  causes_.release(t.panic_text);
+  t.panic_text = causes_.keep({.message = text});
+  const cancel_reason* const kept = causes_.find(t.panic_text);
+  const panic_note told{kept == nullptr ? std::string_view() : kept->message, site.file_name(), site.line()};
+  t.result = task_outcome::panicked(told);
+  note(event_kind::task_panicked, t.task().value, t.region->id.value);
+  if (log_.mode() == journal_mode::full) {
+    log_.append_text(text_code::panic, type_tag::task, t.task().value, told.text, now_.ns);
+  }
+}
+
+void kernel::fatal(std::string_view text) const noexcept {
+  if (options_.fatal != nullptr) return options_.fatal(options_.fatal_context, text);
+  std::fprintf(stderr, "asx: %.*s\n", static_cast<int>(text.size()), text.data());
+  std::abort();
+}
+
+void kernel::panic(std::string_view text, std::source_location site) noexcept {
+  if (in_finalizer_ != nullptr) {
+    has_finalizer_panicked_ = true;
+  } else if (current_ != nullptr) {
+    panic(*current_, text, site);
+  } else {
+    fatal(text);
+  }
+}
+
+void kernel::after_poll(task_record& t, poll_result said) noexcept {
+  const bool parks = said == poll_result::pending && !t.has_panicked && !t.wants_yield && !t.was_woken &&
+                     !t.was_cancelled_in_poll && (t.took_waker || t.registrations != 0);
+  if (parks && t.waits_for == static_cast<std::uint8_t>(wait_code::other)) {
+    note(event_kind::task_waits, t.task().value, 0, static_cast<std::uint64_t>(wait_code::other));
+  }
+  const budget& in_force = t.state == task_state::cancelling ? t.cleanup : t.left;
+  const poll_code what = t.has_panicked ? poll_code::panicked : static_cast<poll_code>(said);
+  note(event_kind::poll_ended, t.task().value, t.region->id.value, static_cast<std::uint64_t>(what),
+       in_force.poll_quota == unlimited ? 0 : in_force.poll_quota);
+
+  if (t.has_panicked) return end(t, task_trigger::complete, t.result);
+  switch (said) {
+    case poll_result::pending:
+      ghosts_.pending(t);
+      if (parks) return;
+      if (t.wants_yield) note(event_kind::task_yielded, t.task().value, t.region->id.value);
+      return enqueue(t,
+                     t.was_cancelled_in_poll ? wake_code::cancel
+                     : t.was_woken           ? wake_code::other
+                                             : wake_code::yield,
+                     0);
+    case poll_result::error: {
+      const error e = t.failure.code == status::ok ? error{status::invalid_argument, 0} : t.failure;
+      if (t.state != task_state::cancelling) return end(t, task_trigger::complete, task_outcome::err(e));
+      return end(t, task_trigger::complete,
+                 task_outcome::cancelled({t.reason.get(), false, e.code, e.detail}));
+    }
+    case poll_result::ready: break;
+  }
+  if (t.state != task_state::cancelling) {
+    return end(t, task_trigger::complete, t.has_value ? task_outcome::ok(t.value) : task_outcome::ok());
+  }
+  static_cast<void>(unwind(t, false));
+  t.state = task_state::finalizing;  // T10, and the next dispatch does T13.
+  t.phase = cancel_phase::finalizing;
+  note(event_kind::task_cleaned_up, t.task().value, t.region->id.value, static_cast<std::uint64_t>(t.reason.get().kind),
+       t.cleanup.poll_quota == unlimited ? 0 : t.cleanup.poll_quota);
+  enqueue(t, wake_code::yield, 0);
+}
+
+}  // namespace asx

@@ -1,0 +1,164 @@
+// A run that takes the short ways is the run that every step by itself gives, and the one that is journalled.
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "asx/runtime/testing/program.hpp"
+
+namespace asx {
+namespace {
+
+using testing::body;
+using testing::must_create;
+
+enum class how { journalled, stepped, plain };
+
+// What can be seen of a run from outside: who was polled and what it saw, how everybody ended, what was counted.
+struct story {
+  std::string told;
+  fairness_certificate certificate;
+  std::uint64_t state = 0;
+  std::uint64_t steps = 0;  // That dispatched.
+
+  friend bool operator==(const story&, const story&) = default;
+};
+
+class world {
+ public:
+  world(std::uint64_t seed, how mode) : mode_(mode), draw_(seed, 0, random_stream::faults), rt_(config(mode)) {
+    for (int i = 0; i < 3; ++i) regions_.push_back(must_create(rt_, i == 0 ? rt_.root() : regions_[0]));
+    for (int i = 0; i < 6; ++i) spawn();
+  }
+
+  story play() {
+    for (int round = 0; round < 12; ++round) {
+      run();
+      say('|', polls_);
+      act(nullptr);
+      if (draw_.next_below(3) == 0) static_cast<void>(rt_.advance(duration::milliseconds(draw_.next_below(4))));
+    }
+    story out;
+    out.state = rt_.kernel().state_hash();
+    out.certificate = rt_.certificate();
+    EXPECT_TRUE(rt_.shutdown().is_quiescent());
+    for (const actor& a : actors_) {
+      task_outcome result;
+      say('=', static_cast<std::uint64_t>(rt_.kernel().result(a.handle, result)));
+      say(':', static_cast<std::uint64_t>(result.kind()));
+      static_cast<void>(rt_.kernel().release_task(a.handle));
+    }
+    for (const region_handle r : regions_) static_cast<void>(rt_.kernel().release_region(r));
+    out.told = std::move(told_);
+    out.steps = polls_;
+    return out;
+  }
+
+ private:
+  struct actor {
+    body run;
+    task_handle handle;
+    waker to_wake;
+  };
+
+  static runtime_config config(how mode) {
+    runtime_config c;
+    c.journaling = mode == how::journalled ? journal_mode::full : journal_mode::off;
+    c.behaviour.ghosts = mode == how::journalled ? ghost_mode::on : ghost_mode::off;
+    return c;
+  }
+
+  void say(char what, std::uint64_t number) { told_ += what + std::to_string(number) + ' '; }
+
+  // Steps are limited on purpose: a run that is cut in the middle goes on where it was.
+  void run() {
+    const std::uint64_t most = 1 + draw_.next_below(80);
+    if (mode_ != how::stepped) {
+      static_cast<void>(rt_.run_until_idle(most));
+      return;
+    }
+    for (std::uint64_t i = 0; i < most; ++i) {
+      if (rt_.step().is_idle) return;
+    }
+  }
+
+  void spawn() {
+    if (actors_.size() == 40) return;
+    const std::size_t which = actors_.size();
+    actor& a = actors_.emplace_back();
+    a.run.run = [this, which](cx& c) { return poll(which, c); };
+    task_spec spec{.poll = &body::poll, .context = &a.run};
+    spec.is_held = true;
+    if (draw_.next_below(4) == 0) spec.limits.poll_quota = 1 + draw_.next_below(6);
+    if (draw_.next_below(6) == 0) spec.limits.cost_quota = draw_.next_below(4);
+    if (draw_.next_below(6) == 0) spec.limits.deadline = rt_.now() + duration::milliseconds(draw_.next_below(5));
+    if (draw_.next_below(4) == 0) spec.priority = static_cast<std::uint8_t>(draw_.next_below(256));
+    say('s',
+        static_cast<std::uint64_t>(rt_.kernel().spawn(regions_[draw_.next_below(regions_.size())], spec, a.handle)));
+  }
+
+  // Something that a task, or whoever stands outside, may do to the others.
+  void act(cx* c) {
+    actor& other = actors_[draw_.next_below(actors_.size())];
+    switch (draw_.next_below(9)) {
+      case 0: return spawn();
+      case 1: return say('c', static_cast<std::uint64_t>(rt_.kernel().request_cancel(other.handle)));
+      case 2:
+        if (draw_.next_below(4) != 0) return;
+        return say('x', static_cast<std::uint64_t>(rt_.kernel().close(regions_[draw_.next_below(regions_.size())])));
+      case 3: {
+        if (c == nullptr) return;
+        slab_key timer;
+        const instant at = c->now() + duration::milliseconds(draw_.next_below(3));
+        return say('t', static_cast<std::uint64_t>(rt_.kernel().register_timer(*c, at, timer)));
+      }
+      case 4:
+        if (c != nullptr) say('$', static_cast<std::uint64_t>(c->consume_cost(1)));
+        return;
+      default: return other.to_wake.wake();
+    }
+  }
+
+  poll_result poll(std::size_t which, cx& c) {
+    ++polls_;
+    say('p', which);
+    say(c.is_cancelled() ? '!' : '.', c.now().ns);
+    actor& self = actors_[which];
+    if (draw_.next_below(2) == 0) self.to_wake = c.get_waker();
+    for (std::uint64_t i = draw_.next_below(3); i != 0; --i) act(&c);
+    switch (draw_.next_below(16)) {
+      case 0: return poll_result::ready;
+      case 1: c.set_error(status::disconnected, which); return poll_result::error;
+      case 2: c.panic("as the dice fell"); return poll_result::pending;
+      case 3: return c.checkpoint() == status::ok ? poll_result::pending : poll_result::ready;
+      case 4:
+      case 5: c.yield(); return poll_result::pending;
+      default: return poll_result::pending;
+    }
+  }
+
+  how mode_;
+  splitmix64 draw_;
+  std::uint64_t polls_ = 0;
+  std::string told_;
+  std::deque<actor> actors_;
+  std::vector<region_handle> regions_;
+  runtime rt_;
+};
+
+TEST(plain_runs, are_what_single_steps_and_journalled_runs_are) {
+  std::uint64_t dispatches = 0;
+  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+    SCOPED_TRACE(seed);
+    const story single = world(seed, how::stepped).play();
+    EXPECT_EQ(world(seed, how::plain).play(), single);
+    EXPECT_EQ(world(seed, how::journalled).play(), single);
+    dispatches += single.steps;
+    if (::testing::Test::HasFailure()) return;
+  }
+  EXPECT_GT(dispatches, 20'000U);  // Worlds in which nothing happens agree easily.
+}
+
+}  // namespace
+}  // namespace asx
