@@ -1,13 +1,17 @@
 // asx/base/block_pool.hpp - blocks of any size, kept for the next who asks when they come back.
 //
-//     64 B   [free] -> [free]
-//     128 B  [free]
-//     ...                       one list a power of two up to 1 MiB; larger ones go straight to the port and back
+//     64 B    [free] -> [free]
+//     128 B   [free]
+//     ...                        a list for every 64 bytes up to 1 KiB, then one a power of two up to 1 MiB;
+//                                larger ones go straight to the port and back
 //
 // 1  A block that was given back is used again by the next request of its class, so that things which come and go ask
 //    the port for nothing once they have been there, and memory that cannot be given back is not worn down.
 // 2  The newest block given back is the first to be used again: it is warm, and the order is the same in every run.
-// 3  Refused memory is a null pointer, and nothing has changed (U-36).
+// 3  Small blocks are fetched several at a time, in one piece: as many as the class has had before, 32 at most. They
+//    are handed out in the order of their addresses, so that what is made together lies together. When the port has no
+//    room for a piece, one block is asked for.
+// 4  Refused memory is a null pointer, and nothing has changed (U-36).
 //
 // A general allocator was not wanted: it would search, split and join, and the same program would be served differently
 // after a different past.
@@ -62,22 +66,38 @@ class ASX_API block_pool {
   struct free_block {
     free_block* next;
   };
-  static constexpr std::size_t smallest = 64;
-  static constexpr std::size_t classes = 15;        // 64 B to 1 MiB.
-  static constexpr std::size_t most_aligned = 512;  // A block is aligned to its size, up to this.
-  static constexpr std::size_t alignment_of(std::size_t at) noexcept {
-    return (smallest << at) < most_aligned ? smallest << at : most_aligned;
+  /// At the end of a piece, behind its blocks.
+  struct piece {
+    piece* next;
+    void* start;
+    std::size_t bytes;
+    std::size_t alignment;
+  };
+  static constexpr std::size_t step = 64;
+  static constexpr std::size_t fine = 16;             // Classes of 64 B, 128 B, 192 B to 1 KiB,
+  static constexpr std::size_t classes = fine + 10;   // then 2 KiB, 4 KiB to 1 MiB.
+  static constexpr std::size_t most_aligned = 512;    // A block whose size is a power of two is aligned to it, so far.
+  static constexpr std::size_t most_in_a_piece = 32;  // Of the fine classes; the others are fetched one by one.
+  static constexpr std::size_t size_of(std::size_t at) noexcept {
+    return at < fine ? (at + 1) * step : (fine * step) << (at - fine + 1);
   }
 
   [[nodiscard]] static std::size_t class_of(std::size_t bytes, std::size_t alignment) noexcept {
-    if (bytes < alignment) bytes = alignment;
-    if (alignment > most_aligned || bytes > (smallest << (classes - 1))) return classes;
-    return bytes <= smallest ? 0 : static_cast<std::size_t>(std::bit_width((bytes - 1) / smallest));
+    if (alignment > step) {  // Only powers of two are aligned to more.
+      if (alignment > most_aligned || bytes > size_of(classes - 1)) return classes;
+      bytes = std::bit_ceil(bytes < alignment ? alignment : bytes);
+    }
+    if (bytes <= fine * step) return bytes == 0 ? 0 : (bytes - 1) / step;
+    if (bytes > size_of(classes - 1)) return classes;
+    return fine - 1 + static_cast<std::size_t>(std::bit_width((bytes - 1) / (fine * step)));
   }
   [[nodiscard]] void* fetch(std::size_t at, std::size_t bytes, std::size_t alignment) noexcept;
+  [[nodiscard]] bool fetch_piece(std::size_t at, std::size_t blocks) noexcept;
 
   memory_port memory_;
   std::array<free_block*, classes> free_{};
+  std::array<std::uint32_t, fine> fetched_{};  // Blocks that a class ever had.
+  piece* pieces_ = nullptr;
   std::uint64_t live_ = 0;
 };
 

@@ -161,7 +161,10 @@ class ASX_API extension {
     to.enter(w, t, id);
   }
   [[nodiscard]] static bool is_queued(const waiter& w) noexcept { return w.task_->is_queued(); }
-  [[nodiscard]] static task_record& waiting_task(const waiter& w) noexcept { return *w.task_; }
+  [[nodiscard]] static task_record& waiting_task(const waiter& w) noexcept {
+    ASX_ASSERT(w.task_ != nullptr, "who stands in a queue is a task's");
+    return *w.task_;
+  }
   [[nodiscard]] static std::uint64_t number_of(const task_record& t) noexcept { return t.task().value; }
   static void wake(kernel& k, task_record& t, wake_code why, std::uint64_t cause = 0) noexcept {
     if (!t.is_queued()) k.wake(t, why, cause);

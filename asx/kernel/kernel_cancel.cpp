@@ -86,8 +86,8 @@ void kernel::deliver(task_record& t, const cancel_reason& reason, std::uint32_t 
   t.asked_by = asked;
   note_text(type_tag::task, t.task().value, kept.message);
   if (kept.truncated) note(event_kind::chain_truncated, t.task().value, t.region->id.value, kept.levels, 0, asked);
-  note(row->id == std::string_view("T2") ? event_kind::task_cancel_requested_unstarted
-                                         : event_kind::task_cancel_requested,
+  note(t.state == task_state::created ? event_kind::task_cancel_requested_unstarted  // T2
+                                      : event_kind::task_cancel_requested,
        t.task().value, t.region->id.value, static_cast<std::uint64_t>(kept.kind), 0, asked, flags);
   t.state = row->to;
   start_answering(t);

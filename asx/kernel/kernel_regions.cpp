@@ -208,7 +208,8 @@ status kernel::close_with(region_handle region, const cancel_request& why, bool 
   if (r == nullptr) return refuse(kind, 0, {status::stale_handle});
   if (r == root_) return refuse_move(*r, region_state::closing);  // Only by shutdown (U-40).
   if (r->state != region_state::open) return refuse_move(*r, region_state::closing);
-  if (!has_entries(uncancelled_below(*r))) {
+  // When there is room for everybody, nobody has to be counted.
+  if (!has_entries(tasks_.live()) && !has_entries(uncancelled_below(*r))) {
     return refuse(kind, r->id.value,
                   {status::resource_exhausted, limit_code::cancel_queue, contract_.max_cancel_queue});
   }

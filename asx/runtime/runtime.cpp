@@ -29,6 +29,7 @@ status check(const runtime_config& c) {
 
 constexpr std::uint64_t events_of_a_step = 64;     // More than a dispatch leaves, but for a cascade.
 constexpr std::uint64_t steps_between_looks = 32;  // Plain ones, between two looks at the clock.
+constexpr std::uint32_t steps_before_plain = 16;   // After one that was not.
 
 }  // namespace
 
@@ -110,6 +111,7 @@ run_result runtime::run(std::uint64_t max_steps, instant until) noexcept {
   if (kernel_.is_inside()) return {status::reentrant, 0, kernel_.next_due()};
   const bool is_alone = config_.workers == 1 && !config_.policy.is_on;
   const bool rejects = config_.contract.overflow == trace_overflow::reject;
+  std::uint32_t until_plain = 1;
   std::uint32_t idle = 0;  // Steps in a row that found nothing; drawn orders need more of them to be sure.
   while (out.steps < max_steps) {
     if (rejects && log_.reserve(events_of_a_step) != status::ok) {
@@ -117,10 +119,11 @@ run_result runtime::run(std::uint64_t max_steps, instant until) noexcept {
       break;
     }
     const instant at = now();
-    if (is_alone) {
+    if (is_alone && --until_plain == 0) {
       const std::uint64_t most = std::min(max_steps - out.steps, steps_between_looks);
       const std::uint64_t done = kernel_.run_plain(0, at, most);
       out.steps += done;
+      until_plain = done == 0 ? steps_before_plain : 1;  // Where nothing is plain, it is not looked for at every step.
       if (done != 0) idle = 0;
       if (done == most) continue;
     }
