@@ -397,6 +397,20 @@ TEST(coro_spawn, panics_when_a_destructor_says_so_while_it_is_cancelled) {
   EXPECT_EQ(out.panic().text, "in a destructor");
 }
 
+TEST(coro_spawn, shows_in_the_tree_what_a_task_waits_for) {
+  runtime rt;
+  auto sleeper =
+      spawn_in(rt.kernel(), rt.root(), {.name = "sleeper"}, [](cx) -> task<> { co_await sleep(duration::seconds(1)); });
+  auto waits = spawn_in(
+      rt.kernel(), rt.root(), {.name = "waits"},
+      [](cx, join_handle<void>* h) -> task<> { static_cast<void>(co_await join(*h)); }, &sleeper.handle);
+  rt.run_until_idle();
+  const std::string tree = describe_tree(rt.kernel());
+  EXPECT_NE(tree.find("task 1 'sleeper'  running, waits for timer 1"), std::string::npos) << tree;
+  EXPECT_NE(tree.find("task 2 'waits'  running, waits for the end of task 1"), std::string::npos) << tree;
+  rt.run_until_quiescent();
+}
+
 TEST(coro_start, takes_options_and_ends_the_coroutine_when_it_is_refused) {
   runtime_config config;
   config.contract.max_tasks = 2;
