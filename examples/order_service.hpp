@@ -89,6 +89,7 @@ inline task<bool> take_money(cx c, int order) {
   co_return paid.has_value();
 }
 
+// cut: right
 /// One order, as it should be. Whichever line it ends in, `item` is sold or back on the shelf.
 inline task<> handle_order(cx c, day& d, sender<int> parcels, int order) {
   const std::string name = "order " + std::to_string(order);
@@ -105,7 +106,9 @@ inline task<> handle_order(cx c, day& d, sender<int> parcels, int order) {
   item.sell();
   d.say(c, name + ": paid and packed");
 }
+// end: right
 
+// cut: wrong
 /// The same by hand, and wrong. Whoever wrote it thought of a cancel while the bank is asked, and not of one while the
 /// parcel waits for the courier: then the coroutine ends at that line, and the item is lost.
 inline task<> handle_order_carelessly(cx c, day& d, sender<int> parcels, int order) {
@@ -120,6 +123,7 @@ inline task<> handle_order_carelessly(cx c, day& d, sender<int> parcels, int ord
   co_await send(parcels, order);
   sell(c.kernel(), d, item);
 }
+// end: wrong
 
 inline task<> courier(cx, receiver<int> parcels) {
   while (const auto parcel = co_await recv(parcels)) co_await sleep(ms(10));
@@ -152,8 +156,8 @@ inline task<> shop(cx c, day& d) {
   co_await region(c, how, serve, std::ref(d));
 }
 
-/// A day: the shop opens, and the operator closes it after 70 ms.
-inline task<> whole_day(cx c, day& d) {
+/// The shop opens, and the operator closes it after 70 ms.
+inline task<> open_and_close(cx c, day& d) {
   d.opened = c.now();
   auto open = co_await start(c, {.name = "owner"}, shop, std::ref(d));
   co_await sleep(ms(70));
@@ -163,5 +167,15 @@ inline task<> whole_day(cx c, day& d) {
   static_cast<void>(co_await join(open));
   d.say(c, "closed: " + std::to_string(d.sold) + " sold, " + std::to_string(d.stock) + " on the shelf");
 }
+
+// cut: block
+/// In a block, because `d` is the caller's: what a block started has ended when it is over, also when the caller itself
+/// is cancelled in the middle of it. A task beside the caller would use `d` after it is gone.
+inline task<> whole_day(cx c, day& d) {
+  // The shop is cancelled on purpose, so its end is not the end of the day.
+  const region_options how{.name = "day", .policy = region_policy::body_decides};
+  co_await region(c, how, open_and_close, std::ref(d));
+}
+// end: block
 
 }  // namespace order_service

@@ -56,7 +56,7 @@ class asx_command(unittest.TestCase):
         self.assertEqual(parts["why"]["kind"], "shutdown")
         self.assertTrue(any('"the operator closes the shop"' in line for line in parts["why"]["lines"]))
         self.assertTrue(parts["tree"]["is_quiescent"])
-        self.assertTrue(any("region 2 'shop'  draining" in line for line in parts["tree"]["lines"]))
+        self.assertTrue(any("'shop'  draining" in line for line in parts["tree"]["lines"]))
 
     def test_the_demo_paints_on_a_terminal_only(self):
         def on_terminal(**more):
