@@ -1,5 +1,5 @@
 #include <asx/asx.hpp>
-#include <cstdio>
+#include <iostream>
 
 using namespace asx;
 
@@ -11,7 +11,7 @@ task<> idle(cx) {
 task<> too_many(cx r) {
   for (int i = 1; i <= 4; ++i) {
     const auto made = spawn(r, idle);
-    std::printf("child %d: %s\n", i, name(made.code).data());
+    std::cout << "child " << i << ": " << name(made.code) << '\n';
   }
   co_return;
 }
@@ -20,11 +20,11 @@ task<> too_many(cx r) {
 // cut: cost
 task<> spender(cx c) {
   const status first = c.consume_cost(60);
-  std::printf("spend 60: %s, %d left\n", name(first).data(), static_cast<int>(c.budget_left().cost_quota));
+  std::cout << "spend 60: " << name(first) << ", " << c.budget_left().cost_quota << " left\n";
   const status second = c.consume_cost(60);  // Nothing is taken, and the task is asked to stop.
-  std::printf("spend 60: %s, %d left\n", name(second).data(), static_cast<int>(c.budget_left().cost_quota));
+  std::cout << "spend 60: " << name(second) << ", " << c.budget_left().cost_quota << " left\n";
   co_await checkpoint();
-  std::puts("never printed");
+  std::cout << "never printed\n";
 }
 // end: cost
 
@@ -35,11 +35,11 @@ task<> program(cx c) {
 
   auto spent = co_await start(c, {.limits = {.cost_quota = 100}}, spender);
   const auto by_cost = co_await join(spent);
-  std::printf("spender: %s by %s\n", name(by_cost.kind()).data(), name(by_cost.reason().kind).data());
+  std::cout << "spender: " << name(by_cost.kind()) << " by " << name(by_cost.reason().kind) << '\n';
 
   auto late = co_await start(c, {.limits = {.deadline = c.now() + duration::milliseconds(5)}}, idle);
   const auto by_time = co_await join(late);
-  std::printf("sleeper: %s by %s\n", name(by_time.kind()).data(), name(by_time.reason().kind).data());
+  std::cout << "sleeper: " << name(by_time.kind()) << " by " << name(by_time.reason().kind) << '\n';
 }
 // end: limits
 

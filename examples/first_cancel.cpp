@@ -1,20 +1,19 @@
 #include <asx/asx.hpp>
-#include <cstdio>
-#include <string>
+#include <iostream>
 
 using namespace asx;
 
 // cut: task
 struct lamp {
-  lamp() { std::puts("the lamp is lit"); }
-  ~lamp() { std::puts("the lamp is out"); }
+  lamp() { std::cout << "the lamp is lit\n"; }
+  ~lamp() { std::cout << "the lamp is out\n"; }
 };
 
 task<> keep_watch(cx c) {
   const lamp light;
   for (;;) {
     co_await sleep(duration::seconds(1));  // A cancel point: cancelled, the coroutine ends here.
-    std::printf("%llu s, all is quiet\n", static_cast<unsigned long long>(c.now().ns / 1'000'000'000));
+    std::cout << c.now().ns / 1'000'000'000 << " s, all is quiet\n";
   }
 }
 // end: task
@@ -23,20 +22,20 @@ task<> keep_watch(cx c) {
 task<> night(cx c) {
   auto watch = co_await start(c, keep_watch);
   co_await sleep(duration::milliseconds(2500));
-  std::puts("asked to stop");
+  std::cout << "asked to stop\n";
   static_cast<void>(watch.cancel({cancel_kind::user, "the day begins"}));
   const auto how = co_await join(watch);  // It has cleaned up when this is over.
-  std::printf("the watch is %s by %s: %s\n", name(how.kind()).data(), name(how.reason().kind).data(),
-              std::string(how.reason().message).c_str());
+  std::cout << "the watch is " << name(how.kind()) << " by " << name(how.reason().kind) << ": " << how.reason().message
+            << '\n';
 }
 // end: cancel
 
 // cut: attempt
 task<> patient(cx) {
   const auto slept = co_await attempt(sleep(duration::hours(1)));  // The whole answer as a value; it never ends here.
-  std::printf("slept: %s\n", name(slept.code).data());
+  std::cout << "slept: " << name(slept.code) << '\n';
   co_await sleep(duration::hours(1));  // A cancelled task does not wait again: it ends at its next cancel point.
-  std::puts("never printed");
+  std::cout << "never printed\n";
 }
 // end: attempt
 

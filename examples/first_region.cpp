@@ -1,13 +1,14 @@
 #include <asx/asx.hpp>
-#include <cstdio>
+#include <iostream>
 
 using namespace asx;
 
 // cut: child
 task<int> square(cx, int n) {
-  co_await sleep(duration::milliseconds(10U * static_cast<unsigned>(n)));
-  std::printf("  %d squared is %d\n", n, n * n);
-  co_return n* n;
+  co_await sleep(duration::milliseconds(10 * static_cast<std::uint64_t>(n)));
+  const int squared = n * n;
+  std::cout << "  " << n << " squared is " << squared << '\n';
+  co_return squared;
 }
 // end: child
 
@@ -18,15 +19,14 @@ task<int> sum_of_squares(cx c) {
   auto one = co_await start(c, square, 1);  // and beside this coroutine.
   const auto a = co_await join(two);
   const auto b = co_await join(one);
-  std::printf("  the body returns\n");
+  std::cout << "  the body returns\n";
   co_return a.value() + b.value();
 }
 
 task<> program(cx c) {
-  std::printf("the block begins\n");
+  std::cout << "the block begins\n";
   const int sum = co_await region(c, sum_of_squares);
-  std::printf("the block is over: %d; %llu task is left, this one\n", sum,
-              static_cast<unsigned long long>(c.kernel().live_tasks()));
+  std::cout << "the block is over: " << sum << "; " << c.kernel().live_tasks() << " task is left, this one\n";
 }
 // end: block
 

@@ -1,5 +1,5 @@
 #include <asx/asx.hpp>
-#include <cstdio>
+#include <iostream>
 
 using namespace asx;
 
@@ -9,7 +9,7 @@ struct flaky {
   int works_at;
 
   task<int> operator()(cx c) const {
-    std::printf("  call %d at %llu ms\n", ++calls, static_cast<unsigned long long>(c.now().ns / 1'000'000));
+    std::cout << "  call " << ++calls << " at " << c.now().ns / 1'000'000 << " ms\n";
     if (calls < works_at) co_await fail(status::io);
     co_return calls;
   }
@@ -21,12 +21,12 @@ task<> program(cx c) {
   int calls = 0;
   const retry_policy patient{.attempts = 5, .first_delay = duration::milliseconds(10), .factor = 2};
   const int got = co_await retry(c, patient, flaky{calls, 4});
-  std::printf("it worked at call %d\n", got);
+  std::cout << "it worked at call " << got << '\n';
 
   calls = 0;
   const retry_policy hasty{.attempts = 2};
   const auto failed = co_await attempt(retry(c, hasty, flaky{calls, 9}));
-  std::printf("given up: %s\n", name(failed.error().code).data());
+  std::cout << "given up: " << name(failed.error().code) << '\n';
 }
 // end: retry
 

@@ -1,10 +1,10 @@
 #include <asx/asx.hpp>
-#include <cstdio>
+#include <iostream>
 
 using namespace asx;
 
-int now_ms(const cx& c) {
-  return static_cast<int>(c.now().ns / 1'000'000);
+std::uint64_t now_ms(const cx& c) {
+  return c.now().ns / 1'000'000;
 }
 
 // cut: children
@@ -15,7 +15,7 @@ task<> breaks(cx) {
 
 task<> works(cx c) {
   co_await sleep(duration::milliseconds(30));
-  std::printf("  %d ms  the other one is done\n", now_ms(c));
+  std::cout << "  " << now_ms(c) << " ms  the other one is done\n";
 }
 
 task<> both(cx c) {
@@ -27,11 +27,11 @@ task<> both(cx c) {
 // cut: policies
 task<> program(cx c) {
   for (const auto policy : {region_policy::fail_fast, region_policy::supervise}) {
-    std::printf("%s:\n", policy == region_policy::fail_fast ? "fail_fast" : "supervise");
+    std::cout << (policy == region_policy::fail_fast ? "fail_fast" : "supervise") << ":\n";
     const region_options how{.policy = policy};
     const auto ended = co_await attempt(region(c, how, both));
-    std::printf("  %d ms  the block ends: %s %s\n", now_ms(c), name(ended.kind()).data(),
-                name(ended.error().code).data());
+    std::cout << "  " << now_ms(c) << " ms  the block ends: " << name(ended.kind()) << ' ' << name(ended.error().code)
+              << '\n';
   }
 }
 // end: policies

@@ -1,28 +1,28 @@
 #include <asx/asx.hpp>
-#include <cstdio>
+#include <iostream>
 
 using namespace asx;
 
 // cut: helper
 struct connection {
-  ~connection() { std::puts("  the connection is closed"); }
+  ~connection() { std::cout << "  the connection is closed\n"; }
 };
 
-task<int> ask(cx, int takes_ms) {
+task<int> ask(cx, std::uint64_t takes_ms) {
   const connection to_server;
-  co_await sleep(duration::milliseconds(static_cast<unsigned>(takes_ms)));
+  co_await sleep(duration::milliseconds(takes_ms));
   co_return 42;
 }
 // end: helper
 
 // cut: timeout
 task<> program(cx c) {
-  for (const int takes_ms : {20, 2000}) {
-    std::printf("an answer that takes %d ms:\n", takes_ms);
+  for (const std::uint64_t takes_ms : {20U, 2000U}) {
+    std::cout << "an answer that takes " << takes_ms << " ms:\n";
     if (const auto answer = co_await with_timeout(c, duration::milliseconds(100), ask, takes_ms)) {
-      std::printf("  %d, after %llu ms\n", *answer, static_cast<unsigned long long>(c.now().ns / 1'000'000));
+      std::cout << "  " << *answer << ", at " << c.now().ns / 1'000'000 << " ms\n";
     } else {  // Whatever was started has ended by now.
-      std::printf("  none, after %llu ms\n", static_cast<unsigned long long>(c.now().ns / 1'000'000));
+      std::cout << "  none, at " << c.now().ns / 1'000'000 << " ms\n";
     }
   }
 }
