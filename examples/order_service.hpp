@@ -25,7 +25,7 @@ using namespace asx;
 struct day {
   bool is_careless = false;  // With the mistake that the lab is to find.
   int orders = 12;           // That customers have in mind.
-  int stock = 9;             // Items on the shelf.
+  int stock = 9;             // Items on the shelf: so few that the mistake shows rarely.
   int sold = 0;
   instant opened{};
   std::vector<std::string> log;       // What happened, and when.

@@ -151,7 +151,7 @@ lab_result finds_a_planted_bug(story& tell) {
 }
 
 void replays_it(story& tell, const lab_result& found) {
-  tell.chapter("replay", "4. The token alone brings that run back, on any machine, as often as one likes.");
+  tell.chapter("replay", "4. The token alone brings that run back, as often as one likes.");
   const lab_result again = replay({}, found.token, a_day(true));
   must(again.finding == found.finding && again.digest == found.digest, "a token replays its run");
   tell.line("found    " + hex(found.digest));
