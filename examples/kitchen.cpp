@@ -8,7 +8,7 @@ int now_ms(const cx& c) {
 }
 
 task<> cook(cx c, sender<int> counter, int table) {
-  co_await sleep(duration::milliseconds(20U * static_cast<unsigned>(table)));
+  co_await sleep(duration::milliseconds(20 * static_cast<std::uint64_t>(table)));
   auto room = co_await reserve(counter);  // First a place on the counter, then the dish: no dish is ever lost.
   std::printf("%3d ms  table %d is cooked\n", now_ms(c), table);
   static_cast<void>(room.send(table));

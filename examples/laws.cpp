@@ -1,5 +1,5 @@
 #include <asx/asx.hpp>
-#include <cstdio>
+#include <iostream>
 
 using namespace asx;
 
@@ -9,11 +9,11 @@ int main() {
   shutdown.kind = cancel_kind::shutdown;
   const auto region =
       join(join(outcome<int>::ok(42), outcome<int>::cancelled(user)), outcome<int>::cancelled(shutdown));
-  std::printf("region: %s by %s\n", name(region.kind()).data(), name(region.reason().kind).data());
+  std::cout << "region: " << name(region.kind()) << " by " << name(region.reason().kind) << '\n';
 
   // A move that the state machine does not have is refused, and the code says what to do.
   const status refused = task_lifecycle.check(task_state::running, task_state::cancelling);
-  std::printf("%s: %s\n", name(refused).data(), sentence(refused).data());
+  std::cout << name(refused) << ": " << sentence(refused) << '\n';
 
   // The same laws hold when compiling.
   static_assert(meet(budget::infinite(), budget::zero()) == budget::zero());

@@ -1,54 +1,140 @@
 #!/usr/bin/env python3
 """Checks that the pages show only code that is compiled and output that was printed.
 
-    tools/readme_check.py FOLDER_OF_EXAMPLES [--fix]
+    tools/readme_check.py FOLDER_OF_EXAMPLES [--fix] [--root DIR]
 
-A fenced block that follows a line `<!-- file: PATH -->` must equal that file; one that follows
-`<!-- output: NAME -->` must equal what the example NAME prints. --fix writes the true text into the page.
+A fenced block that follows one of these lines must equal what the line names:
+
+    <!-- file: PATH -->           the whole file
+    <!-- cut: PATH NAME -->       its lines between `// cut: NAME` and `// end: NAME`, moved to the left
+    <!-- output: NAME -->         what the example NAME prints
+
+The marks of cuts are shown in no page. In docs/guide every fenced block needs such a line, and every link to a file
+of the tree must lead to one; each example is shown or named in some page. --fix writes the true text into the page.
 """
 
+import argparse
 import pathlib
 import re
 import subprocess
 import sys
+import textwrap
 
-MARK = re.compile(r"<!-- (file|output): (\S+) -->\n+```\w*\n(.*?)```\n", re.S)
+MARK = re.compile(r"<!-- (file|cut|output): (\S+)(?: (\S+))? -->\n+```\w*\n(.*?)```\n", re.S)
+FENCE = re.compile(r"^[ \t]*```", re.M)
+CUT = re.compile(r"^[ \t]*// (?:cut|end): \S+\n", re.M)
+LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
+
+
+class wrong(Exception):
+    """A mark that names what is not there."""
+
+
+class pages:
+    def __init__(self, root, examples):
+        self.root, self.examples, self.printed = root, examples, {}
+
+    def source(self, path):
+        # An example is part of the build, and so are tests; anything else that is quoted might not compile.
+        if not path.startswith(("examples/", "asx/")):
+            raise wrong(f"'{path}' is no file of examples/ or asx/, which are compiled")
+        try:
+            return (self.root / path).read_text()
+        except OSError as e:
+            raise wrong(f"cannot read '{path}': {e.strerror}") from None
+
+    def cut(self, path, name):
+        text = self.source(path)
+        found = re.findall(rf"^[ \t]*// cut: {re.escape(name or '')}\n(.*?)^[ \t]*// end: {re.escape(name or '')}\n", text,
+                           re.S | re.M)
+        if len(found) != 1:
+            known = ", ".join(re.findall(r"// cut: (\S+)", text)) or "none"
+            raise wrong(f"{path} has {len(found)} cuts called '{name}'; it has: {known}")
+        return textwrap.dedent(CUT.sub("", found[0]))
+
+    def output(self, name):
+        if name not in self.printed:
+            try:
+                run = subprocess.run([self.examples / name], capture_output=True, text=True, timeout=60)
+            except OSError as e:
+                raise wrong(f"the example '{name}' cannot be run: {e.strerror}") from None
+            if run.returncode != 0:
+                raise wrong(f"the example '{name}' ends with {run.returncode}: {run.stderr.strip()}")
+            self.printed[name] = run.stdout
+        return self.printed[name]
+
+    def truth(self, kind, name, part):
+        if kind == "cut":
+            return self.cut(name, part)
+        return CUT.sub("", self.source(name)) if kind == "file" else self.output(name)
+
+
+def check_guide(root, page, text):
+    """What holds in docs/guide besides: no block without a mark, no link into nothing."""
+    marked = {i for m in MARK.finditer(text) for i in range(m.start(), m.end())}
+    opening = True
+    for m in FENCE.finditer(text):
+        if opening and m.start() not in marked:
+            line = text.count("\n", 0, m.start()) + 1
+            yield f"{line}: a block that nothing checks; mark it with <!-- cut: PATH NAME --> or <!-- output: NAME -->"
+        opening = not opening
+    prose = re.sub(r"```.*?```|`[^`\n]*`", lambda m: re.sub(r"[^\n]", " ", m.group()), text, flags=re.S)
+    for m in LINK.finditer(prose):
+        if not (page.parent / m.group(1)).exists():
+            line = text.count("\n", 0, m.start()) + 1
+            yield f"{line}: the link '{m.group(1)}' leads nowhere"
 
 
 def main():
-    words = [w for w in sys.argv[1:] if w != "--fix"]
-    if len(words) != 1 or words[0].startswith("-"):
-        print(__doc__.strip(), file=sys.stderr)
-        return 0 if words in (["-h"], ["--help"]) else 2
-    examples = pathlib.Path(words[0])
-    bad, seen = 0, 0
-    for page in [pathlib.Path("README.md"), *sorted(pathlib.Path("docs").rglob("*.md"))]:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("examples", type=pathlib.Path)
+    parser.add_argument("--fix", action="store_true")
+    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path("."))
+    words = parser.parse_args()
+    known = pages(words.root, words.examples.resolve())
+    problems, differing, seen = [], 0, 0
+    guide = words.root / "docs" / "guide"
+    all_text = ""
+    for page in [words.root / "README.md", *sorted((words.root / "docs").rglob("*.md"))]:
         text = page.read_text()
+        all_text += text
+        where = page.relative_to(words.root)
 
         def check(m):
-            nonlocal bad, seen
+            nonlocal seen, differing
             seen += 1
-            kind, name, shown = m.groups()
-            if kind == "file":
-                true = pathlib.Path(name).read_text()
-            else:
-                true = subprocess.run([examples / name], capture_output=True, text=True, check=True).stdout
+            kind, name, part, shown = m.groups()
+            line = text.count("\n", 0, m.start()) + 1
+            try:
+                true = known.truth(kind, name, part)
+            except wrong as e:
+                problems.append(f"{where}:{line}: {e}")
+                return m.group()
             if shown != true:
-                bad += 1
-                line = text.count("\n", 0, m.start()) + 1
-                print(f"{page}:{line}: differs from the {kind} {name}; run tools/readme_check.py {words[0]} --fix")
-            start, end = m.span(3)
+                differing += 1
+                if not words.fix:
+                    problems.append(f"{where}:{line}: differs from the {kind} {name}{' ' + part if part else ''}; "
+                                    f"run tools/readme_check.py {words.examples} --fix")
+            start, end = m.span(4)
             return m.group()[: start - m.start()] + true + m.group()[end - m.start():]
 
         fixed = MARK.sub(check, text)
-        if "--fix" in sys.argv and fixed != text:
+        if page.parent == guide:
+            problems += [f"{where}:{p}" for p in check_guide(words.root, page, fixed)]
+        if words.fix and fixed != text:
             page.write_text(fixed)
     if seen < 2:
-        print("README.md shows no checked program and output; mark them with <!-- file: --> and <!-- output: -->")
+        problems.append("README.md shows no checked program and output; mark them with <!-- file: --> and <!-- output: -->")
+    if guide.is_dir():
+        for example in sorted((words.root / "examples").glob("*.cpp")):
+            if f"examples/{example.name}" not in all_text:
+                problems.append(f"examples/{example.name}: no page shows or names it")
+    for problem in problems:
+        print(problem)
+    if problems:
         return 1
-    if bad and "--fix" not in sys.argv:
-        return 1
-    print(f"pages: {seen} blocks of code and output are what is compiled and printed")
+    print(f"pages: {seen} blocks of code and output are what is compiled and printed"
+          + (f"; {differing} were mended" if words.fix else ""))
     return 0
 
 

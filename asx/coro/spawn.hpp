@@ -2,6 +2,7 @@
 //
 //     auto [code, h] = asx::spawn(c, worker, std::move(rx), 3);      // into the region of c; it runs beside this one
 //     auto other = co_await asx::start(c, worker, std::move(rx), 4); // the same; a refusal ends this coroutine
+//     co_await asx::start(c, {.name = "clock"}, tick);               // both take options before the function
 //     ...
 //     const auto& how = co_await asx::join(h);                       // outcome<T>: ok, err, cancelled or panicked
 //
@@ -412,6 +413,12 @@ template <class F, class... Args>
 [[nodiscard("co_await start(...)")]] auto start(cx_here at, F&& f, Args&&... args) {
   return detail::started_op<typename detail::task_of<F, Args...>::value_type>(
       spawn(at, std::forward<F>(f), std::forward<Args>(args)...));
+}
+template <class F, class... Args>
+  requires coroutine_function<F, Args...>
+[[nodiscard("co_await start(...)")]] auto start(cx c, const spawn_options& how, F&& f, Args&&... args) {
+  return detail::started_op<typename detail::task_of<F, Args...>::value_type>(
+      spawn(c, how, std::forward<F>(f), std::forward<Args>(args)...));
 }
 
 /// A cancel point: waits until it has ended, and gives its outcome.

@@ -16,6 +16,7 @@
 #include "asx/base/testing.hpp"
 #include "asx/coro/testing/lives.hpp"
 #include "asx/coro/time.hpp"
+#include "asx/kernel/report.hpp"
 #include "asx/runtime/testing/program.hpp"
 
 namespace asx {
@@ -394,6 +395,50 @@ TEST(coro_spawn, panics_when_a_destructor_says_so_while_it_is_cancelled) {
   ASSERT_EQ(made.handle.take(out), status::ok);
   ASSERT_TRUE(out.is_panicked()) << name(out.kind());
   EXPECT_EQ(out.panic().text, "in a destructor");
+}
+
+TEST(coro_spawn, shows_in_the_tree_what_a_task_waits_for) {
+  runtime rt;
+  auto sleeper =
+      spawn_in(rt.kernel(), rt.root(), {.name = "sleeper"}, [](cx) -> task<> { co_await sleep(duration::seconds(1)); });
+  auto waits = spawn_in(
+      rt.kernel(), rt.root(), {.name = "waits"},
+      [](cx, join_handle<void>* h) -> task<> { static_cast<void>(co_await join(*h)); }, &sleeper.handle);
+  rt.run_until_idle();
+  const std::string tree = describe_tree(rt.kernel());
+  EXPECT_NE(tree.find("task 1 'sleeper'  running, waits for timer 1"), std::string::npos) << tree;
+  EXPECT_NE(tree.find("task 2 'waits'  running, waits for the end of task 1"), std::string::npos) << tree;
+  rt.run_until_quiescent();
+}
+
+TEST(coro_start, takes_options_and_ends_the_coroutine_when_it_is_refused) {
+  runtime_config config;
+  config.contract.max_tasks = 2;
+  runtime rt(config);
+  const nothing_left before(rt);
+  std::string tree;
+  bool has_gone_on = false;
+  {
+    auto made = spawn_in(
+        rt.kernel(), rt.root(), {},
+        [](cx c, std::string* seen, bool* on) -> task<> {
+          const auto idle = [](cx) -> task<> { co_await sleep(duration::seconds(1)); };
+          auto first = co_await start(c, {.name = "helper", .priority = 7}, idle);
+          *seen = describe_tree(c.kernel());
+          auto second = co_await start(c, {.name = "one too many"}, idle);
+          *on = true;
+        },
+        &tree, &has_gone_on);
+    rt.run_until_quiescent();
+    outcome<unit> out;
+    ASSERT_EQ(made.handle.take(out), status::ok);
+    ASSERT_TRUE(out.is_err());
+    EXPECT_EQ(out.error().code, status::resource_exhausted);
+  }
+  EXPECT_NE(tree.find("'helper'"), std::string::npos) << tree;
+  EXPECT_NE(tree.find("spawn_test.cpp"), std::string::npos) << "the place is the caller's\n" << tree;
+  EXPECT_FALSE(has_gone_on);
+  before.check();
 }
 
 }  // namespace

@@ -243,6 +243,17 @@ TEST(describe, an_event_says_in_words_what_its_numbers_mean) {
   EXPECT_EQ(of(event_kind::cancel_requested, 3, 2, pack(10, 1), 0),
             "cancel of task 3 asked for: shutdown, from region 2, by outside");
   EXPECT_EQ(of(event_kind::task_completed, 3, 2, 0, 0), "task 3 completed: ok");
+  EXPECT_EQ(of(event_kind::region_closing_by_cancel, 4, 2, 1, pack(10, 3)),
+            "region 4 starts to close because its owner is cancelled (shutdown, asked by task 1): 3 live children")
+      << "who asks is not who owns";
+  EXPECT_EQ(describe({.seq = 1,
+                      .kind = event_kind::cancel_requested,
+                      .flags = 1 | event_flags::passed_on,
+                      .subject = 3,
+                      .object = 2,
+                      .a = pack(10, 2)}),
+            "cancel of task 3 passed on by region 2: shutdown")
+      << "nobody outside asked for it";
 }
 
 TEST(describe, names_come_from_the_journal_itself_and_cannot_break_a_terminal) {

@@ -233,7 +233,10 @@ std::string describe(const event& e, const name_book* names) {
   const event_info* const row = find_event_kind(static_cast<std::uint64_t>(e.kind));
   if (row == nullptr) return "an event of the unknown kind " + std::to_string(static_cast<std::uint16_t>(e.kind));
   std::string out;
-  const std::string_view text = row->sentence;
+  // Nobody asked for this one: it came with the close of a region, and a zero in place of a task is not the outside.
+  const bool is_passed_on =
+      e.kind == event_kind::cancel_requested && (e.flags & event_flags::passed_on) != 0 && e.b == 0;
+  const std::string_view text = is_passed_on ? "cancel of {s} passed on by {o}: {a}" : row->sentence;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '{' || i + 2 >= text.size() || text[i + 2] != '}') {
       out += text[i];

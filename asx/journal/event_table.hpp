@@ -100,7 +100,7 @@ inline constexpr auto make_event_table = [] {
       {region_closing_by_parent, "region_closing_by_parent", "kernel", f::region, f::region, closer, why,
        "{s} starts to close because {o} does ({b}): {B} live children"},
       {region_closing_by_cancel, "region_closing_by_cancel", "kernel", f::region, f::region, closer, why,
-       "{s} starts to close because its owner {a} is cancelled ({b}): {B} live children"},
+       "{s} starts to close because its owner is cancelled ({b}, asked by {a}): {B} live children"},
       {region_draining, "region_draining", "kernel", f::region, f::region, live, nothing,
        "{s} drains: {a} live tasks, {A} sub-regions"},
       {region_finalizing_at_once, "region_finalizing_at_once", "kernel", f::region, f::region,

@@ -71,6 +71,19 @@ std::string ending(const kernel& k, const task_outcome& o) {
   return out;
 }
 
+// What kind of thing it is that a task waits for: a number alone does not say.
+std::string_view thing_of(wait_code what) noexcept {
+  switch (what) {
+    case wait_code::recv:
+    case wait_code::reserve: return " channel";
+    case wait_code::timer: return "timer";
+    case wait_code::join: return " task";
+    case wait_code::close: return " region";
+    case wait_code::sync: return " sync";
+    default: return "";
+  }
+}
+
 std::string doing(const kernel& k, const task_record& t) {
   if (t.state == task_state::completed) return "held: " + ending(k, t.result);
   if (t.is_queued()) return "queued";
@@ -84,7 +97,7 @@ std::string doing(const kernel& k, const task_record& t) {
   }
   std::string out = "waits for ";
   out += name(what);
-  if (what == wait_code::timer) out += "timer";
+  out += thing_of(what);
   return out + ' ' + number(t.waits_on);
 }
 

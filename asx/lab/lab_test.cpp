@@ -35,10 +35,12 @@ task<int> pipeline(cx c) {
   });
 }
 
+// cut: lab_test
 LAB_TEST(lab, finds_nothing_in_a_program_that_is_right) {
   const int sum = co_await pipeline(c);
   EXPECT_EQ(sum, 3 * 10 + 500 + 1000);
 }
+// end: lab_test
 
 TEST(lab, explores_schedules_that_differ) {
   const auto body = [](cx c) -> task<> { co_await pipeline(c); };

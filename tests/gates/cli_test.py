@@ -5,7 +5,9 @@
 """
 
 import json
+import os
 import pathlib
+import pty
 import random
 import resource
 import signal
@@ -35,15 +37,50 @@ class asx_command(unittest.TestCase):
         for part in parts:
             self.assertIn(part, err)
 
-    def test_the_demo_has_a_digest_that_is_the_same_everywhere(self):
-        code, out, _ = asx("demo")
-        self.assertEqual(code, 0)
-        self.assertIn("digest ae08ec49fd3a304674cfe3766afa7227", out)
-        digests = [line.split()[-1] for line in out.splitlines() if "a ring of" in line]
-        self.assertEqual(len(digests), 2)
-        self.assertEqual(digests[0], digests[1])
-        self.assertIn("0 violations, 15 of 15 dispatches checked", out)
-        self.assertEqual(json.loads(asx("demo", "--json")[1])["digest"], "ae08ec49fd3a304674cfe3766afa7227")
+    def test_the_demo_shows_what_it_says(self):
+        code, out, err = asx("--json", "demo")
+        self.assertEqual((code, err), (0, ""))
+        parts = {p["part"]: p for p in json.loads(out)["parts"]}
+        self.assertEqual(list(parts), ["real_clock", "lab", "bug", "replay", "why", "tree"])
+        day = parts["real_clock"]
+        self.assertEqual(day["sold"] + day["on_shelf"], day["items"])
+        self.assertTrue(any("the operator closes the shop" in line for line in day["lines"]))
+        self.assertEqual(*parts["lab"]["digests"])
+        bug, again = parts["bug"], parts["replay"]
+        self.assertGreater(bug["found_at_seed"], 1, "a bug that the first schedule shows is no demonstration")
+        self.assertLessEqual(bug["found_at_seed"], bug["seeds_allowed"])
+        self.assertIn("obligations leaked", bug["finding"])
+        self.assertIn("order_service.hpp:", bug["finding"])
+        self.assertEqual(again["found"], again["replayed"])
+        self.assertTrue(bug["token"].endswith(again["found"][:16]))
+        self.assertEqual(parts["why"]["kind"], "shutdown")
+        self.assertTrue(any('"the operator closes the shop"' in line for line in parts["why"]["lines"]))
+        self.assertTrue(parts["tree"]["is_quiescent"])
+        self.assertTrue(any("'shop'  draining" in line for line in parts["tree"]["lines"]))
+
+    def test_the_demo_paints_on_a_terminal_only(self):
+        def on_terminal(**more):
+            ours, theirs = pty.openpty()
+            environment = {k: v for k, v in os.environ.items() if k != "NO_COLOR"} | {"TERM": "xterm"} | more
+            run = subprocess.Popen([ASX, "demo"], stdout=theirs, env=environment)
+            os.close(theirs)
+            out = b""
+            while True:
+                try:
+                    piece = os.read(ours, 65536)
+                except OSError:  # What Linux says when the last writer is gone.
+                    break
+                if not piece:
+                    break
+                out += piece
+            os.close(ours)
+            self.assertEqual(run.wait(), 0)
+            return out.decode()
+
+        self.assertIn("\x1b[", on_terminal())
+        self.assertNotIn("\x1b[", on_terminal(NO_COLOR="1"))
+        self.assertNotIn("\x1b[", on_terminal(TERM="dumb"))
+        self.assertNotIn("\x1b[", asx("demo")[1])
 
     def test_every_status_explains_itself(self):
         rows = json.loads(asx("--json", "status")[1])

@@ -204,6 +204,89 @@ class a_broken_rule(unittest.TestCase):
         for call in ((), ("nowhere.cpp",), ("--what", "user.cpp")):
             self.assertEqual(self.cancel_loops(*call)[0], 2, call)
 
+    def test_only_the_command_may_include_an_example(self):
+        self.plant("asx/cli/probe.cpp", '#include "examples/order_service.hpp"\n')
+        self.assertEqual(self.layers()[0], 0, self.layers()[1])
+        self.plant("asx/lab/probe.cpp", '#include "examples/order_service.hpp"\n')
+        self.assert_refused(self.layers(), "asx/lab/probe.cpp:1", "quoted includes start at the include root")
+
+
+class a_page(unittest.TestCase):
+    """Pages of a small tree of their own, with an example that is a script."""
+
+    CODE = "int before;\n// cut: part\nint shown;\n  // cut: inner\n  int nested;\n  // end: inner\n// end: part\n"
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.tree = pathlib.Path(self.folder.name)
+        for folder in ("docs/guide", "examples", "bin"):
+            (self.tree / folder).mkdir(parents=True)
+        (self.tree / "examples/small.cpp").write_text(self.CODE)
+        self.program("small", "echo hello")
+        (self.tree / "README.md").write_text(
+            "<!-- file: examples/small.cpp -->\n```cpp\nint before;\nint shown;\n  int nested;\n```\n"
+            "\n<!-- output: small -->\n```\nhello\n```\n")
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def program(self, name, script):
+        path = self.tree / "bin" / name
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+
+    def judged(self, text, *more):
+        page = self.tree / "docs/guide/page.md"
+        page.write_text(text)
+        run = subprocess.run([sys.executable, str(ROOT / "tools/readme_check.py"), "bin", *more], capture_output=True,
+                             text=True, cwd=self.tree)
+        return run.returncode, run.stdout + run.stderr, page.read_text()
+
+    def refused(self, text, *parts):
+        code, said, _ = self.judged(text)
+        self.assertEqual(code, 1, said)
+        for part in parts:
+            self.assertIn(part, said)
+
+    def test_what_is_true_passes(self):
+        code, said, _ = self.judged("# Page\n\n<!-- cut: examples/small.cpp part -->\n```cpp\nint shown;\n  int nested;\n```\n"
+                                    "See [it](../../README.md#top) and `[](no_link)`.\n")
+        self.assertEqual((code, said), (0, "pages: 3 blocks of code and output are what is compiled and printed\n"))
+
+    def test_a_cut_is_moved_to_the_left(self):
+        code, said, _ = self.judged("<!-- cut: examples/small.cpp inner -->\n```cpp\nint nested;\n```\n")
+        self.assertEqual(code, 0, said)
+
+    def test_code_that_differs_is_refused_and_mended(self):
+        lie = "<!-- cut: examples/small.cpp inner -->\n```cpp\nint other;\n```\n"
+        self.refused(lie, "docs/guide/page.md:1: differs from the cut examples/small.cpp inner", "--fix")
+        code, said, text = self.judged(lie, "--fix")
+        self.assertEqual(code, 0, said)
+        self.assertIn("1 were mended", said)
+        self.assertEqual(text, lie.replace("other", "nested"))
+
+    def test_output_that_was_not_printed_is_refused(self):
+        self.refused("<!-- output: small -->\n```\ngoodbye\n```\n", "page.md:1: differs from the output small")
+        self.program("small", "echo hello; echo broken >&2; exit 3")
+        self.refused("", "README.md:8: the example 'small' ends with 3: broken")
+        (self.tree / "bin/small").unlink()
+        self.refused("", "the example 'small' cannot be run")
+
+    def test_a_mark_that_names_nothing_is_refused(self):
+        block = "```cpp\n```\n"
+        self.refused(f"<!-- cut: examples/small.cpp prat -->\n{block}", "0 cuts called 'prat'; it has: part, inner")
+        self.refused(f"<!-- cut: examples/gone.cpp part -->\n{block}", "cannot read 'examples/gone.cpp'")
+        self.refused(f"<!-- file: docs/guide/page.md -->\n{block}", "which are compiled")
+
+    def test_the_guide_has_no_block_that_nothing_checks(self):
+        self.refused("Text\n\n```cpp\nint lie;\n```\n", "docs/guide/page.md:3: a block that nothing checks")
+        self.refused("See [it](gone.md).\n", "page.md:1: the link 'gone.md' leads nowhere")
+
+    def test_every_example_is_shown_or_named(self):
+        (self.tree / "examples/lonely.cpp").write_text("int main() {}\n")
+        self.refused("", "examples/lonely.cpp: no page shows or names it")
+        self.assertEqual(self.judged("`examples/lonely.cpp`\n")[0], 0)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=1)
