@@ -220,7 +220,7 @@ task<detail::result_of<F>> retry(cx c, retry_policy how, F f) {
     }
     if (got.is_cancelled()) co_await fail(status::cancelled);
     if (attempts >= how.attempts) {
-      if (got.is_panicked()) co_await detail::end_as({status::ok, 0, true});
+      if (got.is_panicked()) co_await detail::end_as_panic(got.panic());
       co_await fail(got.error().code, got.error().detail);
     }
     co_await sleep(delay);

@@ -133,6 +133,7 @@ TEST(coro_region, panics_whoever_awaits_a_child_that_panicked) {
               co_await sleep(duration::seconds(1));
             }));
             EXPECT_TRUE(how.is_panicked());
+            EXPECT_EQ(how.panic().text, "a child is wrong");
             co_await region(c, [](cx own) -> task<> {
               own.panic("the body is wrong");
               co_return;
@@ -143,10 +144,37 @@ TEST(coro_region, panics_whoever_awaits_a_child_that_panicked) {
       rt.run_until_quiescent();
       outcome<int> out;
       ASSERT_EQ(made.handle.take(out), status::ok);
-      EXPECT_TRUE(out.is_panicked()) << name(out.kind());
+      ASSERT_TRUE(out.is_panicked()) << name(out.kind());
+      EXPECT_EQ(out.panic().text, "the body is wrong") << "through blocks and tasks";
     }
     before.check();
   }
+}
+
+// a panic in the cleanup of a block that was cancelled is told as one, and not as the cancel.
+TEST(coro_region, cancelled_still_tells_the_panic_of_a_child) {
+  runtime rt;
+  const nothing_left before(rt);
+  {
+    auto made = spawn_in(rt.kernel(), rt.root(), {}, [](cx c) -> task<> {
+      co_await region(c, [](cx r) -> task<> {
+        const auto child = [](cx own) -> task<> {
+          static_cast<void>(co_await attempt(sleep(duration::hours(1))));
+          own.panic("the goodbye is wrong");
+        };
+        EXPECT_EQ(spawn(r, child).code, status::ok);
+        co_await sleep(duration::hours(1));
+      });
+    });
+    rt.run_until_idle();
+    EXPECT_EQ(made.handle.cancel(), status::ok);
+    rt.run_until_quiescent();
+    outcome<unit> out;
+    ASSERT_EQ(made.handle.take(out), status::ok);
+    ASSERT_TRUE(out.is_panicked()) << name(out.kind());
+    EXPECT_EQ(out.panic().text, "the goodbye is wrong");
+  }
+  before.check();
 }
 
 // A child that was cancelled alone has not failed, but the block is not ok either.

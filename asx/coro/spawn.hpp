@@ -110,6 +110,7 @@ class spawned : public coro_root {
   void forget_frame() noexcept {
     unwind();
     first_.reset();
+    forget_panic();
   }
 
   static poll_result poll(void* context, cx& c) {
@@ -118,7 +119,7 @@ class spawned : public coro_root {
     promise<T>& p = self.first_->handle_.promise();
     const ending ended = p.is_ended ? p.ended_with : ending{};
     if (!p.is_ended) self.keep(p, c);
-    if (ended.is_panic) c.panic("somebody it waited for panicked");
+    if (ended.is_panic) extension::panic(c, self.kept_panic().text);
     self.end_body_(self);  // Destructors run now, while this still is the polled task.
     if (ended.code == status::ok) return poll_result::ready;
     // Cancelled is who was asked to be; who was not, and waited for somebody that was, has failed.

@@ -93,7 +93,8 @@ using value_of = decltype(std::declval<Op&>().take());
 template <class Op, bool Whole>
 class op_awaiter final : public waiting_op {
  public:
-  op_awaiter(Op&& op, promise_base& promise) : waiting_op(&op_awaiter::again, promise), op_(std::move(op)) {}
+  op_awaiter(Op&& op, promise_base& promise)
+      : waiting_op(&op_awaiter::again, hurry_of(), promise), op_(std::move(op)) {}
   op_awaiter(const op_awaiter&) = delete;
   op_awaiter& operator=(const op_awaiter&) = delete;
 
@@ -134,6 +135,17 @@ class op_awaiter final : public waiting_op {
  private:
   static constexpr bool is_quiet = noexcept(std::declval<Op&>().poll(std::declval<cx&>()));
 
+  static constexpr hurry_function hurry_of() noexcept {
+    if constexpr (requires(Op& op, cx& c) { op.hurry(c); }) {
+      return [](waiting_op& base) noexcept {
+        auto& self = static_cast<op_awaiter&>(base);
+        self.op_.hurry(self.promise_.root->context);
+      };
+    } else {
+      return nullptr;
+    }
+  }
+
   // Polled again: false while it still waits.
   static bool again(waiting_op& base) {
     auto& self = static_cast<op_awaiter&>(base);
@@ -172,6 +184,12 @@ class op_awaiter final : public waiting_op {
 struct end_as {
   explicit end_as(const ending& what) noexcept : how(what) {}
   ending how;
+};
+
+/// Panicked, with what somebody else said.
+struct end_as_panic {
+  explicit end_as_panic(const panic_note& what) noexcept : said(what) {}
+  panic_note said;
 };
 
 class end_awaiter {
@@ -239,6 +257,76 @@ class child_awaiter final : public awaiting_parent {
   std::coroutine_handle<> self_;
 };
 
+/// A child that ends when its time is over: `within` in asx/coro/cleanup.hpp.
+template <class T>
+class limited {
+ public:
+  limited(task<T>&& of, duration most) noexcept : child(std::move(of)), limit(most) {}
+  task<T> child;
+  duration limit;
+};
+
+// Gives an empty optional when the time was over, and the child is gone then.
+template <class T>
+class limited_awaiter final : public alarm {
+ public:
+  using stored = typename promise<T>::stored;
+
+  limited_awaiter(limited<T>&& what, promise_base& parent) noexcept
+      : alarm(parent, what.limit, &limited_awaiter::done, &limited_awaiter::drop), child_(std::move(what.child)) {}
+
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> h) noexcept {
+    self_ = h;
+    if (!child_.handle_) return parent_.end({status::resource_exhausted});
+    if (const status s = start(); s != status::ok) return parent_.end({s});
+    promise<T>& p = child_.handle_.promise();
+    p.root = parent_.root;
+    p.parent = this;
+    parent_.root->resume_next(child_.handle_);
+  }
+  std::optional<stored> await_resume() {
+    stop();
+    if (has_rung_) {
+      child_ = task<T>(nullptr);
+      return std::nullopt;
+    }
+    if constexpr (std::is_void_v<T>) {
+      child_.handle_.promise().take();
+      return stored{};
+    } else {
+      return child_.handle_.promise().take();
+    }
+  }
+
+ private:
+  static void done(awaiting_parent& base) noexcept {
+    auto& self = static_cast<limited_awaiter&>(base);
+    const promise_base& p = self.child_.handle_.promise();
+    // A block in it that had to hurry ends as cancelled, and nobody cancelled the task: that is the limit's doing.
+    cx& c = self.parent_.root->context;
+    if (p.is_ended && p.ended_with.code == status::cancelled && self.is_over(c) && c.checkpoint() == status::ok) {
+      self.has_rung_ = true;
+    }
+    if (self.has_rung_ || !p.is_ended) {
+      self.parent_.root->resume_next(self.self_);
+    } else {
+      const ending how = p.ended_with;
+      self.stop();
+      self.child_ = task<T>(nullptr);
+      self.parent_.end(how);
+    }
+  }
+  static promise_base& drop(awaiting_parent& base) noexcept {
+    auto& self = static_cast<limited_awaiter&>(base);
+    self.stop();
+    self.child_ = task<T>(nullptr);
+    return self.parent_;
+  }
+
+  task<T> child_;
+};
+
 struct final_awaiter {
   bool await_ready() const noexcept { return false; }
   template <class Promise>
@@ -274,6 +362,14 @@ class promise_of : public promise_base {
   }
   auto await_transform(fail what) noexcept { return end_awaiter({what.code, what.detail}, *this); }
   auto await_transform(end_as what) noexcept { return end_awaiter(what.how, *this); }
+  auto await_transform(end_as_panic what) noexcept {
+    root->keep_panic(what.said);
+    return end_awaiter({status::ok, 0, true}, *this);
+  }
+  template <class U>
+  auto await_transform(limited<U>&& child) noexcept {
+    return limited_awaiter<U>(std::move(child), *this);
+  }
   template <class U>
   void await_transform(task<U>& child) = delete;  // A task is awaited once: co_await std::move(t).
 
@@ -362,6 +458,8 @@ class [[nodiscard("a task runs when it is awaited or spawned")]] task {
   friend class detail::promise_of;
   template <class, bool>
   friend class detail::child_awaiter;
+  template <class>
+  friend class detail::limited_awaiter;
   template <class>
   friend class detail::spawned;
   explicit task(std::coroutine_handle<promise_type> h) noexcept : handle_(h) {}

@@ -148,7 +148,8 @@ struct task_record : place,
 /// The fold of R-142: keeps what a fold in creation order would give, whatever the order in which children end.
 struct outcome_fold {
   task_outcome best;
-  held_reason reason;      // Of `best`, when it is cancelled.
+  held_reason reason;      // Of `best`, when it is cancelled,
+  cause_ref panic_text{};  // and what was said, when it panicked.
   std::uint64_t from = 0;  // Creation number of the child it came from.
 };
 
