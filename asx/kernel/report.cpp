@@ -84,7 +84,15 @@ std::string doing(const kernel& k, const task_record& t) {
   }
   std::string out = "waits for ";
   out += name(what);
-  if (what == wait_code::timer) out += "timer";
+  switch (what) {  // A number says nothing without what it counts.
+    case wait_code::timer: out += "timer"; break;
+    case wait_code::recv:
+    case wait_code::reserve: out += " channel"; break;
+    case wait_code::join: out += " task"; break;
+    case wait_code::close: out += " region"; break;
+    case wait_code::sync: out += " sync"; break;
+    default: break;
+  }
   return out + ' ' + number(t.waits_on);
 }
 
