@@ -157,6 +157,8 @@ class registered_op {
 template <class F, class... Args>
   requires coroutine_function<F, Args...>
 auto within(cx c, duration limit, F&& f, Args&&... args) {
+  ASX_FUNCTION_SURVIVES(F);
+  (detail::check_value<Args>(), ...);
   using value = typename detail::task_of<F, Args...>::value_type;
   return detail::run_within<value, std::decay_t<F>, std::decay_t<Args>...>(c, limit, std::forward<F>(f),
                                                                            std::forward<Args>(args)...);
@@ -167,6 +169,8 @@ auto within(cx c, duration limit, F&& f, Args&&... args) {
 template <class F, class... Args>
   requires coroutine_function<F, Args...>
 [[nodiscard("co_await finally(...)")]] auto finally(cx_here at, F&& f, Args&&... args) {
+  ASX_FUNCTION_SURVIVES(F);
+  (detail::check_value<Args>(), ...);
   using body = detail::finalizer_body<std::decay_t<F>, std::decay_t<Args>...>;
   kernel& k = at.c.kernel();
   void* const block = extension::take_block(k, nominal_bytes::frame, sizeof(body), alignof(body));
@@ -180,6 +184,19 @@ template <class F, class... Args>
     made->~body();
   }
   return detail::registered_op(s);
+}
+
+template <class F, class... Args>
+  requires(!coroutine_function<F, Args...>)
+auto within(cx, duration, F&&, Args&&...) {
+  static_assert(detail::explain<F, Args...>());
+  return detail::registered_op(status::ok);
+}
+template <class F, class... Args>
+  requires(!coroutine_function<F, Args...>)
+auto finally(cx_here, F&&, Args&&...) {
+  static_assert(detail::explain<F, Args...>());
+  return detail::registered_op(status::ok);
 }
 
 }  // namespace asx

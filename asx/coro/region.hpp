@@ -146,6 +146,8 @@ template <class F, class... Args>
   requires coroutine_function<F, Args...>
 auto region(cx_here at, const region_options& how, F&& f, Args&&... args)
     -> task<typename detail::task_of<F, Args...>::value_type> {
+  ASX_FUNCTION_SURVIVES(F);
+  (detail::check_value<Args>(), ...);
   using value = typename detail::task_of<F, Args...>::value_type;
   auto block = detail::run_block<value, std::decay_t<F>, std::decay_t<Args>...>(
       at.c, how, duration::max(), at.site, std::forward<F>(f), std::forward<Args>(args)...);
@@ -161,13 +163,28 @@ auto region(cx_here at, F&& f, Args&&... args) {
   return region(at, region_options{}, std::forward<F>(f), std::forward<Args>(args)...);
 }
 
+template <class F, class... Args>
+  requires(!coroutine_function<F, Args...> && !std::is_same_v<std::remove_cvref_t<F>, region_options>)
+auto region(cx_here, F&&, Args&&...) {
+  static_assert(detail::explain<F, Args...>());
+  return yield();
+}
+
 /// The same with a limit of time: empty when it was over. A task<void> gives a unit.
 template <class F, class... Args>
   requires coroutine_function<F, Args...>
 auto with_timeout(cx_here at, duration limit, F&& f, Args&&... args) {
+  ASX_FUNCTION_SURVIVES(F);
+  (detail::check_value<Args>(), ...);
   using value = typename detail::task_of<F, Args...>::value_type;
   return detail::run_block<value, std::decay_t<F>, std::decay_t<Args>...>(
       at.c, region_options{}, limit, at.site, std::forward<F>(f), std::forward<Args>(args)...);
+}
+template <class F, class... Args>
+  requires(!coroutine_function<F, Args...>)
+auto with_timeout(cx_here, duration, F&&, Args&&...) {
+  static_assert(detail::explain<F, Args...>());
+  return yield();
 }
 
 }  // namespace asx

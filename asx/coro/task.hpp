@@ -45,6 +45,65 @@ namespace asx {
 template <class T = void>
 class task;
 
+namespace detail {
+
+// GCC before 13 copies a lambda, or an aggregate, that is written inside a co_await expression byte by byte into the
+// frame, and destroys both: what it owns is freed twice. Nobody can tell such a temporary from std::move(name), so
+// both are refused there, and `moved(name)` says which one it is.
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
+inline constexpr bool frees_temporaries_twice = true;
+#else
+inline constexpr bool frees_temporaries_twice = false;
+#endif
+
+template <class T>
+inline constexpr bool is_moved = false;
+
+/// A function object as it is passed to something that is awaited: `F` as deduced for F&&.
+template <class F>
+inline constexpr bool function_survives =
+    !frees_temporaries_twice || std::is_lvalue_reference_v<F> || !std::is_class_v<std::remove_reference_t<F>> ||
+    std::is_trivially_copyable_v<std::remove_reference_t<F>> || is_moved<std::remove_cvref_t<F>>;
+/// A value, likewise: only aggregates suffer.
+template <class T>
+inline constexpr bool value_survives = !std::is_aggregate_v<std::remove_reference_t<T>> || function_survives<T>;
+
+}  // namespace detail
+
+#define ASX_FUNCTION_SURVIVES(F)                                                                                  \
+  static_assert(::asx::detail::function_survives<F>,                                                              \
+                "asx: a lambda that owns what it captured must have a name here: GCC 12 would free its captures " \
+                "twice; write `auto f = [...]...;` and pass `f` or `asx::moved(f)`")
+#define ASX_VALUE_SURVIVES(T)                                                                                     \
+  static_assert(::asx::detail::value_survives<T>,                                                                 \
+                "asx: an aggregate that owns something must have a name here: GCC 12 would free it twice; write " \
+                "`auto v = type{...};` and pass `v` or `asx::moved(v)`")
+
+/// What `moved(name)` gives: moved out of the name at once, and handed on as what it is.
+template <class T>
+class moved_value {
+ public:
+  explicit moved_value(T& from) : value_(std::move(from)) {}
+  operator T() && { return std::move(value_); }
+  template <class... Args>
+  decltype(auto) operator()(Args&&... args)
+    requires std::is_invocable_v<T&, Args...>
+  {
+    return value_(std::forward<Args>(args)...);
+  }
+
+ private:
+  T value_;
+};
+template <class T>
+inline constexpr bool detail::is_moved<moved_value<T>> = true;
+
+/// Moves something that has a name into what is awaited, with every compiler.
+template <class T>
+[[nodiscard]] moved_value<T> moved(T& name) {
+  return moved_value<T>(name);
+}
+
 /// What an awaited operation is: poll says would_block, ok or why not; take gives the value after ok. One that has
 /// something to give back when it is not ok says it by `answer(code)`, which attempt gives then in place of
 /// `attempted`.
@@ -337,6 +396,18 @@ struct final_awaiter {
   void await_resume() const noexcept {}
 };
 
+template <class...>
+inline constexpr bool always_false = false;
+
+// A cx is the first parameter, or stands behind the object of a member function or lambda.
+template <class... Args>
+inline constexpr bool has_cx_in_front = false;
+template <class A, class... Rest>
+inline constexpr bool has_cx_in_front<A, Rest...> = std::same_as<std::remove_cv_t<A>, cx>;
+template <class A, class B, class... Rest>
+inline constexpr bool has_cx_in_front<A, B, Rest...> =
+    std::same_as<std::remove_cv_t<A>, cx> || std::same_as<std::remove_cv_t<B>, cx>;
+
 template <class T>
 class promise_of : public promise_base {
  public:
@@ -370,8 +441,23 @@ class promise_of : public promise_base {
   auto await_transform(limited<U>&& child) noexcept {
     return limited_awaiter<U>(std::move(child), *this);
   }
+
+  // What cannot be awaited is told in a sentence.
   template <class U>
-  void await_transform(task<U>& child) = delete;  // A task is awaited once: co_await std::move(t).
+  std::suspend_never await_transform(task<U>&) {
+    static_assert(always_false<U>,
+                  "asx: a task that has a name is awaited once, and moved for it: co_await std::move(t)");
+    return {};
+  }
+  template <class Other>
+  std::suspend_never await_transform(Other&&) {
+    static_assert(always_false<Other> || !operation<std::remove_reference_t<Other>>,
+                  "asx: an operation is awaited where it is made, or moved: co_await std::move(op)");
+    static_assert(always_false<Other> || operation<std::remove_reference_t<Other>>,
+                  "asx: this cannot be awaited in an asx::task: co_await takes a task, attempt(...), or an operation "
+                  "with poll(cx&) and take()");
+    return {};
+  }
 
   // Frames come from the pool of the runtime that the first parameter names: a cx, or behind the object of a member
   // function or lambda. Inlined always: GCC 12 takes new with a cx for placement new, and would warn of every frame.
@@ -383,6 +469,15 @@ class promise_of : public promise_base {
     requires(!std::same_as<std::remove_cv_t<Self>, cx>)
   [[gnu::always_inline]] static void* operator new(std::size_t bytes, Self&, cx& c, Args&...) noexcept {
     return allocate_frame(bytes, c);
+  }
+  template <class... Args>
+    requires(!has_cx_in_front<Args...>)
+  static void* operator new(std::size_t, Args&...) noexcept {
+    static_assert(
+        always_false<Args...>,
+        "asx: the first parameter of a coroutine that returns asx::task is asx::cx, by value: its frame comes "
+        "from there");
+    return nullptr;
   }
   [[gnu::always_inline]] static void operator delete(void* frame, std::size_t bytes) noexcept {
     release_frame(frame, bytes);
