@@ -11,6 +11,7 @@
 
 #include "asx/coro/chan.hpp"
 #include "asx/coro/testing/lives.hpp"
+#include "asx/kernel/report.hpp"
 #include "asx/runtime/testing/program.hpp"
 
 namespace asx {
@@ -49,6 +50,29 @@ TEST(coro_region, gives_the_value_of_the_body_when_every_child_has_ended) {
   EXPECT_EQ(out.value(), 5);
   before.check();
   expect_legal(rt);
+}
+
+TEST(coro_region, hands_its_name_to_everything_in_it) {
+  runtime rt;
+  std::vector<std::string> paths;
+  auto made = spawn_in(
+      rt.kernel(), rt.root(), {.name = "server"},
+      [](cx c, std::vector<std::string>* to) -> task<> {
+        to->push_back(path_of(c));
+        co_await region(c, {.name = "connection 7"}, [to](cx r) -> task<> {
+          co_await region(r, [to](cx rr) -> task<> {
+            const auto reads = [](cx own, std::vector<std::string>* log) -> task<> {
+              log->push_back(path_of(own));
+              co_return;
+            };
+            EXPECT_EQ(spawn(rr, {.name = "reader"}, reads, to).code, status::ok);
+            co_return;
+          });
+        });
+      },
+      &paths);
+  rt.run_until_quiescent();
+  EXPECT_EQ(paths, (std::vector<std::string>{"root/server", "root/connection 7/region 3/reader"}));
 }
 
 TEST(coro_region, gives_what_can_only_be_moved_and_takes_arguments) {

@@ -18,6 +18,7 @@
 #include <string_view>
 #include <utility>
 
+#include "asx/base/random.hpp"
 #include "asx/kernel/kernel.hpp"
 
 namespace asx {
@@ -214,6 +215,13 @@ class ASX_API extension {
                          std::size_t alignment) noexcept {
     k.bytes_ -= nominal;
     k.blocks_.release(block, bytes, alignment);
+  }
+  /// A number of this task's own stream: of the runtime's seed, the task, and how many it has drawn.
+  [[nodiscard]] static std::uint64_t draw(cx& c) noexcept {
+    task_record& t = *c.task_;
+    splitmix64 stream(t.region->owner_kernel->sched_.config().seed ^ splitmix64(t.task().value).next() ^ ++t.draws, 0,
+                      random_stream::select);
+    return stream.next();
   }
   [[nodiscard]] static std::string_view name_of(const cx& c) noexcept { return c.task_->name.view(); }
   [[nodiscard]] static bool has_ended(const cx& c) noexcept { return c.task_->state == task_state::completed; }

@@ -133,6 +133,7 @@ struct task_record : place,
   std::uint64_t polls = 0;
   std::uint32_t holds = 0;  // Join handles.
   std::uint32_t pins = 0;   // The kernel itself, while user code runs that might let go of the last handle.
+  std::uint32_t draws = 0;  // Of its own random numbers.
   task_trigger last_trigger = task_trigger::complete;  // How it ends, once it has left.
   std::uint32_t last_flags = 0;
   budget granted;
