@@ -3,7 +3,7 @@
 namespace asx {
 
 void* block_pool::fetch(std::size_t at, std::size_t bytes, std::size_t alignment) noexcept {
-  void* const block = at < classes ? memory_.allocate(memory_.context, smallest << at, alignment_of(at))
+  void* const block = at < classes ? memory_.allocate(memory_.context, size_of(at), alignment_of(at))
                                    : memory_.allocate(memory_.context, bytes, alignment);
   if (block != nullptr) ++live_;
   return block;
@@ -14,7 +14,8 @@ block_pool::~block_pool() {
   for (std::size_t at = 0; at < classes; ++at) {
     while (free_block* const block = free_[at]) {
       free_[at] = block->next;
-      memory_.release(memory_.context, block, smallest << at, alignment_of(at));
+      use_again(block, at);
+      memory_.release(memory_.context, block, size_of(at), alignment_of(at));
     }
   }
 }
