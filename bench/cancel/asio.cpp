@@ -51,11 +51,12 @@ void round(bool is_timer, std::uint64_t n, bench::stopwatch& watch) {
     bench::require(full.try_send(asio::error_code{}, std::uint64_t{0}), "the channel is full");
     std::deque<asio::cancellation_signal> signals(n);
     for (std::uint64_t i = 0; i < n; ++i) {
-      const auto token = asio::bind_cancellation_slot(signals[i].slot(), asio::detached);
       if (is_timer) {
-        asio::co_spawn(io.get_executor(), waits_for_time(io.get_executor(), ended), token);
+        asio::co_spawn(io.get_executor(), waits_for_time(io.get_executor(), ended),
+                       asio::bind_cancellation_slot(signals[i].slot(), asio::detached));
       } else {
-        asio::co_spawn(io.get_executor(), waits_for_slot(full, i, ended), token);
+        asio::co_spawn(io.get_executor(), waits_for_slot(full, i, ended),
+                       asio::bind_cancellation_slot(signals[i].slot(), asio::detached));
       }
     }
     io.poll();
