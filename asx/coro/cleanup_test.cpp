@@ -77,6 +77,42 @@ TEST(coro_mask, too_deep_is_refused_and_ends_the_coroutine) {
   EXPECT_EQ(out.value(), 1);
 }
 
+// R-137, as coroutines meet it: the grace is waited for, the hour is not, and what is borrowed outlives who borrows it.
+TEST(coro_mask, that_sleeps_an_hour_ends_soon_after_the_grace_of_a_shutdown) {
+  runtime rt;
+  book_of_lives book;
+  {
+    auto made = spawn_in(
+        rt.kernel(), rt.root(), {},
+        [](cx c, book_of_lives* b) -> task<> {
+          const life here(*b, 1);
+          std::vector<int> borrowed(100);
+          co_await region(c, [b, &borrowed](cx r) -> task<> {
+            const auto sleeps = [](cx, book_of_lives* to, std::vector<int>* into, int n) -> task<> {
+              const life mine(*to, n);
+              static_cast<void>(co_await attempt(sleep(duration::hours(1))));
+              const auto quiet = co_await mask();
+              for (;;) {
+                (*into)[static_cast<std::size_t>(n)] += 1;
+                static_cast<void>(co_await attempt(sleep(duration::hours(1))));
+              }
+            };
+            for (int i = 2; i < 5; ++i) EXPECT_EQ(spawn(r, sleeps, b, &borrowed, i).code, status::ok);
+            co_await sleep(duration::hours(1));
+          });
+        },
+        &book);
+    rt.run_until_idle();
+    const shutdown_result end = rt.shutdown(duration::seconds(2));
+    EXPECT_TRUE(end.is_quiescent()) << end.survivors;
+  }
+  EXPECT_EQ(rt.now(), instant{2 * second.ns});
+  EXPECT_TRUE(book.is_balanced());
+  ASSERT_FALSE(book.deaths.empty());
+  EXPECT_EQ(book.deaths.back(), 1) << "the frame that was borrowed from went last";
+  expect_legal(rt);
+}
+
 // ---- within
 
 TEST(coro_within, gives_the_value_in_time_and_nothing_after_it) {
