@@ -8,9 +8,9 @@
 //
 //     co_await asx::finally(c, [file](asx::cx f) -> asx::task<> { co_await flush(f, file); });
 //
-// 1  While a mask lives, cancel points do not answer the cancel. Each poll spends the cleanup budget, and when
-//    that is spent the task is ended by force: a mask bounds nothing by itself, and nothing is unbounded in it.
-//    Masks nest to the contract's depth; one too many is refused.
+// 1  While a mask lives, cancel points do not answer the cancel. Each poll spends the cleanup budget, and
+//    when that is spent the task is ended by force. Masks nest to the contract's depth; one too many is
+//    refused.
 // 2  `within` runs f(c, args...) in this task, with no region: it works where no region may be opened any more, in a
 //    cleanup, in a finalizer, while everything shuts down. When the time is over, the coroutines of f end where they
 //    stand, the innermost first, and the answer is an empty optional. A region block among them is closed with kind

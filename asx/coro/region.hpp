@@ -18,8 +18,8 @@
 // 5  with_timeout closes the region with kind timeout when the time is over, counted from the await, and gives an
 //    empty optional then. A limit that no timer can be set for is refused, and nothing was started. A close
 //    that the cancel queue has no room for is tried again each millisecond.
-// 6  A panic is hidden by nothing that came before or after it, neither a timeout nor a cancel, and its text is told to
-//    whoever awaits.
+// 6  A panic is hidden by nothing that came before or after it, neither a timeout nor a cancel, and its text is told
+//    to whoever awaits.
 //
 // Cancel points: the await, in the manner of law 2; a task that is cancelled already starts nothing. In a mask blocks
 //                and their limits work as ever.

@@ -4,8 +4,8 @@
 //     if (auto* message = std::get_if<0>(&got)) ...                     // a variant: which one, and what it gave
 //
 // 1  Operations are polled in the order given; the first that is ready wins, so equals are decided by their order.
-//    `select_fair` begins at one that is drawn, and goes round: nobody is starved by one that is always ready. The draw
-//    comes from the runtime's seed, the task and how many it has drawn: the same run draws the same.
+//    `select_fair` begins at one that is drawn, and goes round: nobody is starved by one that is always ready. The
+//    draw comes from the runtime's seed, the task and how many it has drawn: the same run draws the same.
 // 2  The winner takes effect when the select is over, and no other does: what is not ready has taken nothing, and
 //    what comes after the winner is not even asked. Losers leave their queues, give permits back, stop their timers.
 // 3  A winner that is cancelled or failed ends the coroutine, as it would alone.

@@ -241,7 +241,7 @@ std::string path_of(const cx& c) {
   cx mine = c;
   const task_record& t = extension::task_of(mine);
   std::string out = t.name.view().empty() ? "task " + number(t.task().value) : std::string(t.name.view());
-  for (const region_record* r = t.region; r != nullptr; r = r->parent) {
+  for (const region_record* r = t.region; r != nullptr; r = r->parent) {  // asx: bounded by the depth of the tree
     std::string_view called = r->name.view();
     if (called.empty() && r->parent == nullptr) called = "root";
     out.insert(0, (called.empty() ? "region " + number(r->id.value) : std::string(called)) + '/');
