@@ -74,6 +74,7 @@
 
 // coro: what users write
 #include "asx/coro/chan.hpp"     // reserve, send, recv
+#include "asx/coro/cleanup.hpp"  // mask, within, finally
 #include "asx/coro/combine.hpp"  // join_all, race, first_ok, quorum, retry, for_each
 #include "asx/coro/near.hpp"     // oneshot, watch, broadcast, rendezvous
 #include "asx/coro/region.hpp"   // blocks that wait for their children

@@ -11,6 +11,9 @@ if(ASX_SANITIZE)
   target_compile_options(asx_build_flags INTERFACE "-fsanitize=${ASX_SANITIZE}" -fno-sanitize-recover=all
                          -fno-omit-frame-pointer)
   target_link_options(asx_build_flags INTERFACE "-fsanitize=${ASX_SANITIZE}")
+  if(ASX_SANITIZE MATCHES "address")
+    target_compile_definitions(asx_build_flags INTERFACE ASX_POISONS_POOLS)  # Frames lie in pools of our own.
+  endif()
 endif()
 if(ASX_COVERAGE)
   target_compile_options(asx_build_flags INTERFACE --coverage)

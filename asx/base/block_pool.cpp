@@ -11,7 +11,7 @@ bool block_pool::fetch_piece(std::size_t at, std::size_t blocks) noexcept {
   auto* const start = static_cast<std::byte*>(memory_.allocate(memory_.context, bytes, alignment));
   if (start == nullptr) return false;
   pieces_ = new (start + blocks * size) piece{pieces_, start, bytes, alignment};
-  for (std::size_t i = blocks; i-- > 0;) free_[at] = new (start + i * size) free_block{free_[at]};
+  for (std::size_t i = blocks; i-- > 0;) put(at, start + i * size);
   return true;
 }
 
@@ -27,16 +27,14 @@ void* block_pool::fetch(std::size_t at, std::size_t bytes, std::size_t alignment
     if (blocks == 1 || !fetch_piece(at, blocks = 1)) return nullptr;
   }
   if (at < fine) fetched_[at] += static_cast<std::uint32_t>(blocks);
-  free_block* const first = free_[at];
-  free_[at] = first->next;
-  ++live_;
-  return first;
+  return take(at);
 }
 
 block_pool::~block_pool() {
   ASX_ASSERT(live_ == 0, "every block is given back before its pool dies");
   while (piece* const last = pieces_) {  // asx: bounded by the pieces that were fetched
     pieces_ = last->next;
+    use_again(last->start, last->bytes - sizeof(piece));
     memory_.release(memory_.context, last->start, last->bytes, last->alignment);
   }
 }

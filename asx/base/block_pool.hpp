@@ -13,6 +13,9 @@
 //    room for a piece, one block is asked for.
 // 4  Refused memory is a null pointer, and nothing has changed (U-36).
 //
+// Under the address sanitizer a block that nobody has is poisoned (ASX_POISONS_POOLS, set by this project's own build:
+// program and library must agree on it).
+//
 // A general allocator was not wanted: it would search, split and join, and the same program would be served differently
 // after a different past.
 //
@@ -29,6 +32,13 @@
 #include "asx/base/assert.hpp"
 #include "asx/base/memory.hpp"
 
+#if defined(ASX_POISONS_POOLS)
+extern "C" {
+void __asan_poison_memory_region(const volatile void* at, std::size_t bytes);
+void __asan_unpoison_memory_region(const volatile void* at, std::size_t bytes);
+}
+#endif
+
 namespace asx {
 
 class ASX_API block_pool {
@@ -41,10 +51,7 @@ class ASX_API block_pool {
   [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
     const std::size_t at = class_of(bytes, alignment);
     if (at < classes && free_[at] != nullptr) [[likely]] {
-      free_block* const block = free_[at];
-      free_[at] = block->next;
-      ++live_;
-      return block;
+      return take(at);
     }
     return fetch(at, bytes, alignment);
   }
@@ -54,7 +61,7 @@ class ASX_API block_pool {
     ASX_ASSERT(live_ != 0, "a block is given back once");
     --live_;
     if (at < classes) [[likely]] {
-      free_[at] = new (block) free_block{free_[at]};
+      put(at, block);
     } else {
       memory_.release(memory_.context, block, bytes, alignment);
     }
@@ -90,6 +97,26 @@ class ASX_API block_pool {
     if (bytes <= fine * step) return bytes == 0 ? 0 : (bytes - 1) / step;
     if (bytes > size_of(classes - 1)) return classes;
     return fine - 1 + static_cast<std::size_t>(std::bit_width((bytes - 1) / (fine * step)));
+  }
+#if defined(ASX_POISONS_POOLS)
+  static void poison(void* block, std::size_t bytes) noexcept {
+    __asan_poison_memory_region(static_cast<std::byte*>(block) + sizeof(free_block), bytes - sizeof(free_block));
+  }
+  static void use_again(void* block, std::size_t bytes) noexcept { __asan_unpoison_memory_region(block, bytes); }
+#else
+  static void poison(void*, std::size_t) noexcept {}
+  static void use_again(void*, std::size_t) noexcept {}
+#endif
+  [[nodiscard]] void* take(std::size_t at) noexcept {
+    free_block* const block = free_[at];
+    free_[at] = block->next;
+    ++live_;
+    use_again(block, size_of(at));
+    return block;
+  }
+  void put(std::size_t at, void* block) noexcept {
+    free_[at] = new (block) free_block{free_[at]};
+    poison(block, size_of(at));
   }
   [[nodiscard]] void* fetch(std::size_t at, std::size_t bytes, std::size_t alignment) noexcept;
   [[nodiscard]] bool fetch_piece(std::size_t at, std::size_t blocks) noexcept;

@@ -30,6 +30,19 @@
 
 namespace asx {
 
+template <class T, std::size_t N>
+struct [[nodiscard]] quorum_result {
+  bool is_reached = false;
+  std::array<std::optional<T>, N> values{};  // Of those that were ok in time, in the order given.
+};
+
+struct retry_policy {
+  std::uint32_t attempts = 3;
+  duration first_delay = duration::milliseconds(10);
+  std::uint32_t factor = 2;
+  duration max_delay = duration::seconds(10);
+};
+
 namespace detail {
 
 template <class F>
@@ -109,110 +122,90 @@ struct contest {
   };
 };
 
-}  // namespace detail
-
-/// The outcomes of all, in the order given, when all have ended.
 template <class... Fs>
   requires(coroutine_function<Fs> && ...)
-task<std::tuple<detail::outcome_in<detail::result_of<Fs>>...>> join_all(cx c, Fs... fs) {
-  std::tuple<spawn_result<detail::result_of<Fs>>...> all;
+task<std::tuple<outcome_in<result_of<Fs>>...>> run_join_all(cx c, Fs... fs) {
+  std::tuple<spawn_result<result_of<Fs>>...> all;
   auto tasks = std::make_tuple(std::move(fs)...);
-  co_await region(c, detail::judged_by_body, [&all, &tasks](cx r) -> task<> {
+  co_await region(c, judged_by_body, [&all, &tasks](cx r) -> task<> {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       ((std::get<I>(all) = spawn(r, std::move(std::get<I>(tasks)))), ...);
     }(std::index_sequence_for<Fs...>{});
     co_return;
   });
-  co_return std::apply([](auto&... one) { return std::make_tuple(detail::outcome_of(one)...); }, all);
+  co_return std::apply([](auto&... one) { return std::make_tuple(outcome_of(one)...); }, all);
 }
 
-/// The outcome of the first that ends, whatever it is.
 template <class F, class... Fs>
   requires coroutine_function<F> && (coroutine_function<Fs> && ...)
-task<detail::outcome_in<detail::result_of<F>>> race(cx c, F f, Fs... fs) {
-  using value = detail::result_of<F>;
-  static_assert((std::is_same_v<value, detail::result_of<Fs>> && ...), "those who race give the same type");
-  detail::contest<value, 1 + sizeof...(Fs)> all;
+task<outcome_in<result_of<F>>> run_race(cx c, F f, Fs... fs) {
+  using value = result_of<F>;
+  static_assert((std::is_same_v<value, result_of<Fs>> && ...), "those who race give the same type");
+  contest<value, 1 + sizeof...(Fs)> all;
   auto tasks = std::make_tuple(std::move(f), std::move(fs)...);
-  co_await region(c, detail::judged_by_body, [&all, &tasks](cx r) -> task<> {
+  co_await region(c, judged_by_body, [&all, &tasks](cx r) -> task<> {
     std::apply([&](auto&... one) { all.start(r, one...); }, tasks);
-    co_await typename detail::contest<value, 1 + sizeof...(Fs)>::next_op(all);
+    co_await typename contest<value, 1 + sizeof...(Fs)>::next_op(all);
     all.stop_the_others();
   });
-  co_return detail::outcome_of(all.all[all.last]);
+  co_return outcome_of(all.all[all.last]);
 }
 
-/// The outcome of the first that ends ok; of the last, when none does.
 template <class F, class... Fs>
   requires coroutine_function<F> && (coroutine_function<Fs> && ...)
-task<detail::outcome_in<detail::result_of<F>>> first_ok(cx c, F f, Fs... fs) {
-  using value = detail::result_of<F>;
-  static_assert((std::is_same_v<value, detail::result_of<Fs>> && ...), "those who race give the same type");
-  detail::contest<value, 1 + sizeof...(Fs)> all;
+task<outcome_in<result_of<F>>> run_first_ok(cx c, F f, Fs... fs) {
+  using value = result_of<F>;
+  static_assert((std::is_same_v<value, result_of<Fs>> && ...), "those who race give the same type");
+  contest<value, 1 + sizeof...(Fs)> all;
   auto tasks = std::make_tuple(std::move(f), std::move(fs)...);
-  co_await region(c, detail::judged_by_body, [&all, &tasks](cx r) -> task<> {
+  co_await region(c, judged_by_body, [&all, &tasks](cx r) -> task<> {
     std::apply([&](auto&... one) { all.start(r, one...); }, tasks);
     for (std::size_t ended = 0; ended < 1 + sizeof...(Fs); ++ended) {
-      const std::size_t i = co_await typename detail::contest<value, 1 + sizeof...(Fs)>::next_op(all);
+      const std::size_t i = co_await typename contest<value, 1 + sizeof...(Fs)>::next_op(all);
       if (all.is_ok(i)) break;
     }
     all.stop_the_others();
   });
-  co_return detail::outcome_of(all.all[all.last]);
+  co_return outcome_of(all.all[all.last]);
 }
 
-template <class T, std::size_t N>
-struct [[nodiscard]] quorum_result {
-  bool is_reached = false;
-  std::array<std::optional<T>, N> values{};  // Of those that were ok in time, in the order given.
-};
-
-/// Until `enough` have ended ok, or it cannot be reached any more.
 template <class F, class... Fs>
   requires coroutine_function<F> && (coroutine_function<Fs> && ...)
-task<quorum_result<typename detail::spawned<detail::result_of<F>>::stored, 1 + sizeof...(Fs)>> quorum(
-    cx c, std::size_t enough, F f, Fs... fs) {
-  using value = detail::result_of<F>;
+task<quorum_result<typename spawned<result_of<F>>::stored, 1 + sizeof...(Fs)>> run_quorum(cx c, std::size_t enough, F f,
+                                                                                          Fs... fs) {
+  using value = result_of<F>;
   constexpr std::size_t count = 1 + sizeof...(Fs);
-  static_assert((std::is_same_v<value, detail::result_of<Fs>> && ...), "those who are asked give the same type");
-  detail::contest<value, count> all;
+  static_assert((std::is_same_v<value, result_of<Fs>> && ...), "those who are asked give the same type");
+  contest<value, count> all;
   auto tasks = std::make_tuple(std::move(f), std::move(fs)...);
   std::size_t yes = 0;
   std::array<bool, count> counted{};
-  co_await region(c, detail::judged_by_body, [&all, &tasks, &yes, &counted, enough](cx r) -> task<> {
+  co_await region(c, judged_by_body, [&all, &tasks, &yes, &counted, enough](cx r) -> task<> {
     std::apply([&](auto&... one) { all.start(r, one...); }, tasks);
     for (std::size_t ended = 0; yes < enough && ended + enough <= count + yes; ++ended) {
       if (ended == count) break;
-      const std::size_t i = co_await typename detail::contest<value, count>::next_op(all);
+      const std::size_t i = co_await typename contest<value, count>::next_op(all);
       counted[i] = all.is_ok(i);
       if (counted[i]) ++yes;
     }
     all.stop_the_others();
   });
-  quorum_result<typename detail::spawned<value>::stored, count> out;
+  quorum_result<typename spawned<value>::stored, count> out;
   out.is_reached = yes >= enough;
   for (std::size_t i = 0; i < count; ++i) {
-    if (counted[i]) out.values[i].emplace(detail::value_in(detail::outcome_of(all.all[i])));
+    if (counted[i]) out.values[i].emplace(value_in(outcome_of(all.all[i])));
   }
   co_return out;
 }
 
-struct retry_policy {
-  std::uint32_t attempts = 3;
-  duration first_delay = duration::milliseconds(10);
-  std::uint32_t factor = 2;
-  duration max_delay = duration::seconds(10);
-};
-
-/// `f(cx)` until it ends ok, at most `attempts` times; ends with the last failure.
 template <class F>
   requires coroutine_function<F>
-task<detail::result_of<F>> retry(cx c, retry_policy how, F f) {
+task<result_of<F>> run_retry(cx c, retry_policy how, F f) {
   duration delay = how.first_delay;
   for (std::uint32_t attempts = 1;; ++attempts) {
     auto got = co_await attempt(f(c));
     if (got.is_ok()) {
-      if constexpr (std::is_void_v<detail::result_of<F>>) {
+      if constexpr (std::is_void_v<result_of<F>>) {
         co_return;
       } else {
         co_return std::move(got).value();
@@ -220,7 +213,7 @@ task<detail::result_of<F>> retry(cx c, retry_policy how, F f) {
     }
     if (got.is_cancelled()) co_await fail(status::cancelled);
     if (attempts >= how.attempts) {
-      if (got.is_panicked()) co_await detail::end_as({status::ok, 0, true});
+      if (got.is_panicked()) co_await end_as_panic(got.panic());
       co_await fail(got.error().code, got.error().detail);
     }
     co_await sleep(delay);
@@ -230,9 +223,8 @@ task<detail::result_of<F>> retry(cx c, retry_policy how, F f) {
   }
 }
 
-/// `f(cx, item)` for every item, at most `limit` at once; ends with the first failure.
 template <class Range, class F>
-task<> for_each(cx c, Range items, std::uint32_t limit, F f) {
+task<> run_for_each(cx c, Range items, std::uint32_t limit, F f) {
   if (limit == 0) co_await fail(status::invalid_argument);
   auto next = std::begin(items);
   const auto end = std::end(items);
@@ -252,6 +244,57 @@ task<> for_each(cx c, Range items, std::uint32_t limit, F f) {
       co_await yield();
     }
   });
+}
+
+}  // namespace detail
+
+/// The outcomes of all, in the order given, when all have ended.
+template <class... Fs>
+  requires(coroutine_function<Fs> && ...)
+auto join_all(cx c, Fs&&... fs) {
+  (detail::check_function<Fs>(), ...);
+  return detail::run_join_all<std::decay_t<Fs>...>(c, std::forward<Fs>(fs)...);
+}
+
+/// The outcome of the first that ends, whatever it is.
+template <class... Fs>
+  requires(sizeof...(Fs) > 0) && (coroutine_function<Fs> && ...)
+auto race(cx c, Fs&&... fs) {
+  (detail::check_function<Fs>(), ...);
+  return detail::run_race<std::decay_t<Fs>...>(c, std::forward<Fs>(fs)...);
+}
+
+/// The outcome of the first that ends ok; of the last, when none does.
+template <class... Fs>
+  requires(sizeof...(Fs) > 0) && (coroutine_function<Fs> && ...)
+auto first_ok(cx c, Fs&&... fs) {
+  (detail::check_function<Fs>(), ...);
+  return detail::run_first_ok<std::decay_t<Fs>...>(c, std::forward<Fs>(fs)...);
+}
+
+/// Until `enough` have ended ok, or it cannot be reached any more.
+template <class... Fs>
+  requires(sizeof...(Fs) > 0) && (coroutine_function<Fs> && ...)
+auto quorum(cx c, std::size_t enough, Fs&&... fs) {
+  (detail::check_function<Fs>(), ...);
+  return detail::run_quorum<std::decay_t<Fs>...>(c, enough, std::forward<Fs>(fs)...);
+}
+
+/// `f(cx)` until it ends ok, at most `attempts` times; ends with the last failure.
+template <class F>
+  requires coroutine_function<F>
+auto retry(cx c, retry_policy how, F&& f) {
+  detail::check_function<F>();
+  return detail::run_retry<std::decay_t<F>>(c, how, std::forward<F>(f));
+}
+
+/// `f(cx, item)` for every item, at most `limit` at once; ends with the first failure.
+template <class Range, class F>
+auto for_each(cx c, Range&& items, std::uint32_t limit, F&& f) {
+  detail::check_value<Range>();
+  detail::check_function<F>();
+  return detail::run_for_each<std::decay_t<Range>, std::decay_t<F>>(c, std::forward<Range>(items), limit,
+                                                                    std::forward<F>(f));
 }
 
 }  // namespace asx

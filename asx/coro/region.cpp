@@ -36,16 +36,24 @@ status region_block::closed_op::poll(cx& c) noexcept {
   kernel& k = *of_->kernel_;
   // A cancel has closed the region already; answering it is all that is left. In a mask there is none.
   const bool is_cancelled = c.checkpoint() != status::ok;
-  if (has_limit_ && !of_->has_timed_out_ && sleep_.poll(c) == status::ok) {
-    region_report r;
-    if (k.inspect(of_->region_, r) == status::ok && r.state == region_state::open &&
-        k.close(of_->region_, {cancel_kind::timeout, "the time is over"}) == status::ok) {
-      of_->has_timed_out_ = true;
-    }
-  }
+  if (is_hurried_ || has_limit_) end_in_time(c);
   const status s = k.await_closed(of_->region_, c, wait_);
   if (s == status::ok) of_->judge(is_cancelled);
   return s;
+}
+
+// A full cancel queue refuses the close. Those in it end by and by, so it is asked again, and not in a spin.
+void region_block::closed_op::end_in_time(cx& c) noexcept {
+  kernel& k = *of_->kernel_;
+  region_report r;
+  if (k.inspect(of_->region_, r) != status::ok || r.state != region_state::open) return;
+  if (!is_hurried_ && sleep_.poll(c) != status::ok) return;
+  if (k.close(of_->region_, {cancel_kind::timeout, "the time is over"}) == status::ok) {
+    of_->has_timed_out_ = !is_hurried_;
+    return;
+  }
+  sleep_.restart(c.now() + duration::milliseconds(1));
+  if (sleep_.poll(c) != status::would_block) c.yield();
 }
 
 // The first failure tells the story, not those that it cancelled.
@@ -54,13 +62,16 @@ void region_block::judge(bool is_cancelled) noexcept {
   task_outcome out;
   static_cast<void>(kernel_->inspect(region_, r));
   static_cast<void>(kernel_->result(region_, out));
-  if (is_cancelled) {
+  const bool is_panic = out.is_panicked() && policy_ != region_policy::body_decides;
+  if (is_panic) {
+    has_timed_out_ = false;
+    end_ = {status::ok, 0, true};
+    said_ = out.panic();
+  } else if (is_cancelled) {
     has_timed_out_ = false;
     end_ = {status::cancelled};
   } else if (policy_ == region_policy::body_decides) {
     end_ = {};  // Who asked looks at the body.
-  } else if (out.is_panicked()) {
-    end_ = {status::ok, 0, true};
   } else if (r.failure.code != status::ok) {
     end_ = {r.failure.code, r.failure.detail};
   } else if (out.is_err()) {

@@ -16,7 +16,10 @@
 // 4  So the body may refer to locals of the coroutine that awaits it: they are there until the region is closed
 //
 // 5  with_timeout closes the region with kind timeout when the time is over, counted from the await, and gives an
-//    empty optional then. A limit that no timer can be set for is refused, and nothing was started.
+//    empty optional then. A limit that no timer can be set for is refused, and nothing was started. A close
+//    that the cancel queue has no room for is tried again each millisecond.
+// 6  A panic is hidden by nothing that came before or after it, neither a timeout nor a cancel, and its text is told
+//    to whoever awaits.
 //
 // Cancel points: the await, in the manner of law 2; a task that is cancelled already starts nothing. In a mask blocks
 //                and their limits work as ever.
@@ -68,18 +71,25 @@ class ASX_API region_block {
     [[nodiscard]] status arm(cx& c) noexcept;
     status poll(cx& c) noexcept;
     void take() const noexcept {}
+    /// A limit around the block is over: it cannot be left, so it is closed.
+    void hurry(cx&) noexcept { is_hurried_ = true; }
 
    private:
+    void end_in_time(cx& c) noexcept;
+
     region_block* of_;
     waiter wait_;
     sleep_op sleep_;
     bool has_limit_;
+    bool is_hurried_ = false;
   };
   [[nodiscard]] closed_op closed(instant until = instant::none()) noexcept { return {*this, until}; }
 
   [[nodiscard]] bool has_timed_out() const noexcept { return has_timed_out_; }
   /// How it went, once it is closed.
   [[nodiscard]] const ending& end() const noexcept { return end_; }
+  /// What was said, when it ended with a panic; the text is the region's.
+  [[nodiscard]] const panic_note& panic() const noexcept { return said_; }
 
  private:
   void judge(bool is_cancelled) noexcept;
@@ -90,6 +100,7 @@ class ASX_API region_block {
   region_policy policy_ = region_policy::fail_fast;
   bool has_timed_out_ = false;
   ending end_{};
+  panic_note said_{};
 };
 
 // Gives an empty optional when `limit` is over, counted from here: it is lazy like every coroutine.
@@ -107,10 +118,11 @@ task<std::optional<typename spawned<T>::stored>> run_block(cx c, region_options 
   co_await std::move(closed);
   if (body.code != status::ok) co_await fail(body.code);
   if (block.has_timed_out()) co_return std::nullopt;
-  if (block.end().code != status::ok || block.end().is_panic) co_await end_as(block.end());
+  if (block.end().is_panic) co_await end_as_panic(block.panic());
+  if (block.end().code != status::ok) co_await end_as(block.end());
   outcome<typename spawned<T>::stored> out;
   static_cast<void>(body.handle.take(out));
-  if (out.is_panicked()) co_await end_as({status::ok, 0, true});
+  if (out.is_panicked()) co_await end_as_panic(out.panic());
   if (out.is_err()) co_await fail(out.error().code, out.error().detail);
   if (out.is_cancelled()) co_await fail(status::cancelled);
   if constexpr (!std::is_void_v<T>) {
@@ -134,6 +146,8 @@ template <class F, class... Args>
   requires coroutine_function<F, Args...>
 auto region(cx_here at, const region_options& how, F&& f, Args&&... args)
     -> task<typename detail::task_of<F, Args...>::value_type> {
+  ASX_FUNCTION_SURVIVES(F);
+  (detail::check_value<Args>(), ...);
   using value = typename detail::task_of<F, Args...>::value_type;
   auto block = detail::run_block<value, std::decay_t<F>, std::decay_t<Args>...>(
       at.c, how, duration::max(), at.site, std::forward<F>(f), std::forward<Args>(args)...);
@@ -149,13 +163,28 @@ auto region(cx_here at, F&& f, Args&&... args) {
   return region(at, region_options{}, std::forward<F>(f), std::forward<Args>(args)...);
 }
 
+template <class F, class... Args>
+  requires(!coroutine_function<F, Args...> && !std::is_same_v<std::remove_cvref_t<F>, region_options>)
+auto region(cx_here, F&&, Args&&...) {
+  static_assert(detail::explain<F, Args...>());
+  return yield();
+}
+
 /// The same with a limit of time: empty when it was over. A task<void> gives a unit.
 template <class F, class... Args>
   requires coroutine_function<F, Args...>
 auto with_timeout(cx_here at, duration limit, F&& f, Args&&... args) {
+  ASX_FUNCTION_SURVIVES(F);
+  (detail::check_value<Args>(), ...);
   using value = typename detail::task_of<F, Args...>::value_type;
   return detail::run_block<value, std::decay_t<F>, std::decay_t<Args>...>(
       at.c, region_options{}, limit, at.site, std::forward<F>(f), std::forward<Args>(args)...);
+}
+template <class F, class... Args>
+  requires(!coroutine_function<F, Args...>)
+auto with_timeout(cx_here, duration, F&&, Args&&...) {
+  static_assert(detail::explain<F, Args...>());
+  return yield();
 }
 
 }  // namespace asx

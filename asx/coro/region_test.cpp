@@ -11,6 +11,7 @@
 
 #include "asx/coro/chan.hpp"
 #include "asx/coro/testing/lives.hpp"
+#include "asx/kernel/report.hpp"
 #include "asx/runtime/testing/program.hpp"
 
 namespace asx {
@@ -49,6 +50,29 @@ TEST(coro_region, gives_the_value_of_the_body_when_every_child_has_ended) {
   EXPECT_EQ(out.value(), 5);
   before.check();
   expect_legal(rt);
+}
+
+TEST(coro_region, hands_its_name_to_everything_in_it) {
+  runtime rt;
+  std::vector<std::string> paths;
+  auto made = spawn_in(
+      rt.kernel(), rt.root(), {.name = "server"},
+      [](cx c, std::vector<std::string>* to) -> task<> {
+        to->push_back(path_of(c));
+        co_await region(c, {.name = "connection 7"}, [to](cx r) -> task<> {
+          co_await region(r, [to](cx rr) -> task<> {
+            const auto reads = [](cx own, std::vector<std::string>* log) -> task<> {
+              log->push_back(path_of(own));
+              co_return;
+            };
+            EXPECT_EQ(spawn(rr, {.name = "reader"}, reads, to).code, status::ok);
+            co_return;
+          });
+        });
+      },
+      &paths);
+  rt.run_until_quiescent();
+  EXPECT_EQ(paths, (std::vector<std::string>{"root/server", "root/connection 7/region 3/reader"}));
 }
 
 TEST(coro_region, gives_what_can_only_be_moved_and_takes_arguments) {
@@ -133,6 +157,7 @@ TEST(coro_region, panics_whoever_awaits_a_child_that_panicked) {
               co_await sleep(duration::seconds(1));
             }));
             EXPECT_TRUE(how.is_panicked());
+            EXPECT_EQ(how.panic().text, "a child is wrong");
             co_await region(c, [](cx own) -> task<> {
               own.panic("the body is wrong");
               co_return;
@@ -143,10 +168,37 @@ TEST(coro_region, panics_whoever_awaits_a_child_that_panicked) {
       rt.run_until_quiescent();
       outcome<int> out;
       ASSERT_EQ(made.handle.take(out), status::ok);
-      EXPECT_TRUE(out.is_panicked()) << name(out.kind());
+      ASSERT_TRUE(out.is_panicked()) << name(out.kind());
+      EXPECT_EQ(out.panic().text, "the body is wrong") << "through blocks and tasks";
     }
     before.check();
   }
+}
+
+// a panic in the cleanup of a block that was cancelled is told as one, and not as the cancel.
+TEST(coro_region, cancelled_still_tells_the_panic_of_a_child) {
+  runtime rt;
+  const nothing_left before(rt);
+  {
+    auto made = spawn_in(rt.kernel(), rt.root(), {}, [](cx c) -> task<> {
+      co_await region(c, [](cx r) -> task<> {
+        const auto child = [](cx own) -> task<> {
+          static_cast<void>(co_await attempt(sleep(duration::hours(1))));
+          own.panic("the goodbye is wrong");
+        };
+        EXPECT_EQ(spawn(r, child).code, status::ok);
+        co_await sleep(duration::hours(1));
+      });
+    });
+    rt.run_until_idle();
+    EXPECT_EQ(made.handle.cancel(), status::ok);
+    rt.run_until_quiescent();
+    outcome<unit> out;
+    ASSERT_EQ(made.handle.take(out), status::ok);
+    ASSERT_TRUE(out.is_panicked()) << name(out.kind());
+    EXPECT_EQ(out.panic().text, "the goodbye is wrong");
+  }
+  before.check();
 }
 
 // A child that was cancelled alone has not failed, but the block is not ok either.

@@ -4,6 +4,8 @@
 //     if (auto* message = std::get_if<0>(&got)) ...                     // a variant: which one, and what it gave
 //
 // 1  Operations are polled in the order given; the first that is ready wins, so equals are decided by their order.
+//    `select_fair` begins at one that is drawn, and goes round: nobody is starved by one that is always ready. The
+//    draw comes from the runtime's seed, the task and how many it has drawn: the same run draws the same.
 // 2  The winner takes effect when the select is over, and no other does: what is not ready has taken nothing, and
 //    what comes after the winner is not even asked. Losers leave their queues, give permits back, stop their timers.
 // 3  A winner that is cancelled or failed ends the coroutine, as it would alone.
@@ -19,6 +21,7 @@
 #include <variant>
 
 #include "asx/coro/task.hpp"
+#include "asx/kernel/extension.hpp"
 
 namespace asx {
 
@@ -27,14 +30,21 @@ namespace detail {
 template <class Op>
 using select_value = std::conditional_t<std::is_void_v<value_of<Op>>, unit, value_of<Op>>;
 
-template <class... Ops>
+template <bool IsDrawn, class... Ops>
 class select_op {
  public:
   using value = std::variant<select_value<Ops>...>;
 
   explicit select_op(Ops&&... ops) : ops_(std::move(ops)...) {}
 
-  status poll(cx& c) { return poll_from<0>(c); }
+  status poll(cx& c) {
+    if constexpr (IsDrawn) {
+      return poll_round(c, static_cast<std::size_t>(extension::draw(c) % sizeof...(Ops)),
+                        std::index_sequence_for<Ops...>{});
+    } else {
+      return poll_from<0>(c);
+    }
+  }
   value take() { return take_from<0>(); }
 
  private:
@@ -48,6 +58,18 @@ class select_op {
       winner_ = I;
       return s;
     }
+  }
+  template <std::size_t... I>
+  status poll_round(cx& c, std::size_t first, std::index_sequence<I...>) {
+    status s = status::would_block;
+    const auto poll_one = [&](std::size_t which) {
+      static_cast<void>(((which == I && (s = std::get<I>(ops_).poll(c), true)) || ...));
+    };
+    for (std::size_t i = 0; i < sizeof...(Ops) && s == status::would_block; ++i) {  // asx: bounded by its operations
+      winner_ = (first + i) % sizeof...(Ops);
+      poll_one(winner_);
+    }
+    return s;
   }
   template <std::size_t I>
   value take_from() {
@@ -73,7 +95,13 @@ class select_op {
 template <operation... Ops>
   requires(sizeof...(Ops) > 0)
 [[nodiscard("co_await select(...)")]] auto select(Ops... ops) {
-  return detail::select_op<Ops...>(std::move(ops)...);
+  return detail::select_op<false, Ops...>(std::move(ops)...);
+}
+/// The same, and equals are decided by a draw.
+template <operation... Ops>
+  requires(sizeof...(Ops) > 0)
+[[nodiscard("co_await select_fair(...)")]] auto select_fair(Ops... ops) {
+  return detail::select_op<true, Ops...>(std::move(ops)...);
 }
 
 }  // namespace asx

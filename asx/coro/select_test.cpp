@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -54,6 +55,62 @@ TEST(coro_select, gives_the_first_that_is_ready_and_decides_equals_by_their_orde
     co_return 1;
   });
   EXPECT_EQ(out.value(), 1);
+  expect_legal(rt);
+}
+
+// Two channels that always have something: by order the second is never asked.
+std::vector<std::size_t> winners(std::uint64_t seed, bool is_fair) {
+  runtime_config config;
+  config.seed = seed;
+  runtime rt(config);
+  std::vector<std::size_t> out;
+  outcome_of(
+      rt,
+      [](cx c, std::vector<std::size_t>* to, bool fair) -> task<int> {
+        auto [code, tx, rx] = channel<int>(c, 300);
+        auto [code2, tx2, rx2] = channel<int>(c, 300);
+        for (int i = 0; i < 300; ++i) {
+          EXPECT_EQ(tx.try_send(i).code, status::ok);
+          EXPECT_EQ(tx2.try_send(i).code, status::ok);
+        }
+        for (int i = 0; i < 200; ++i) {
+          if (fair) {
+            to->push_back((co_await select_fair(recv(rx), recv(rx2))).index());
+          } else {
+            to->push_back((co_await select(recv(rx), recv(rx2))).index());
+          }
+        }
+        EXPECT_EQ(look(rx).queued + look(rx2).queued, 400U) << "the losers have taken nothing";
+        co_return 1;
+      },
+      &out, is_fair);
+  return out;
+}
+
+TEST(coro_select, decides_equals_by_a_draw_where_it_is_to_be_fair) {
+  const auto count = [](const std::vector<std::size_t>& all) { return std::count(all.begin(), all.end(), 1U); };
+  EXPECT_EQ(count(winners(1, false)), 0);
+  EXPECT_GT(count(winners(1, true)), 60);
+  EXPECT_LT(count(winners(1, true)), 140);
+  EXPECT_EQ(winners(1, true), winners(1, true));
+  EXPECT_NE(winners(1, true), winners(2, true));
+}
+
+TEST(coro_select, that_is_fair_waits_for_the_first_and_takes_the_others_out) {
+  runtime rt;
+  const nothing_left before(rt);
+  const auto out = outcome_of(rt, [](cx c) -> task<int> {
+    auto [code, tx, rx] = channel<int>(c, 1);
+    for (std::uint64_t i = 1; i <= 20; ++i) {
+      const auto got = co_await select_fair(recv(rx), sleep(duration::seconds(9)), sleep(duration::seconds(1)));
+      EXPECT_EQ(got.index(), 2U);
+      EXPECT_EQ(c.now(), instant{i * 1'000'000'000});
+    }
+    EXPECT_EQ(c.kernel().live_timers(), 0U);
+    co_return 1;
+  });
+  EXPECT_EQ(out.value(), 1);
+  before.check();
   expect_legal(rt);
 }
 

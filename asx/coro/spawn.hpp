@@ -111,6 +111,7 @@ class spawned : public coro_root {
   void forget_frame() noexcept {
     unwind();
     first_.reset();
+    forget_panic();
   }
 
   static poll_result poll(void* context, cx& c) {
@@ -119,7 +120,7 @@ class spawned : public coro_root {
     promise<T>& p = self.first_->handle_.promise();
     const ending ended = p.is_ended ? p.ended_with : ending{};
     if (!p.is_ended) self.keep(p, c);
-    if (ended.is_panic) c.panic("somebody it waited for panicked");
+    if (ended.is_panic) extension::panic(c, self.kept_panic().text);
     self.end_body_(self);  // Destructors run now, while this still is the polled task.
     if (ended.code == status::ok) return poll_result::ready;
     // Cancelled is who was asked to be; who was not, and waited for somebody that was, has failed.
@@ -264,6 +265,39 @@ template <class F, class... Args>
 concept coroutine_function =
     std::is_invocable_v<std::decay_t<F>&, cx, std::decay_t<Args>...> && detail::is_task<detail::task_of<F, Args...>>;
 
+namespace detail {
+
+template <class T>
+inline constexpr bool is_kept =
+    std::is_move_constructible_v<std::decay_t<T>> && std::is_constructible_v<std::decay_t<T>, T>;
+// A string literal lives for ever; any other array decays to a pointer to something that does not.
+template <class T>
+inline constexpr bool is_buffer =
+    std::is_array_v<std::remove_reference_t<T>> && !std::is_const_v<std::remove_extent_t<std::remove_reference_t<T>>>;
+
+/// Why F and Args are no coroutine_function, in a sentence.
+template <class F, class... Args>
+consteval bool explain() noexcept {
+  constexpr bool is_given_task = is_task<std::remove_cvref_t<F>>;
+  constexpr bool are_kept = is_given_task || (is_kept<Args> && ...);
+  static_assert(!is_given_task,
+                "asx: pass the function and its arguments, not the task that it returned: spawn(c, f, x), and not "
+                "spawn(c, f(c, x))");
+  static_assert(are_kept,
+                "asx: arguments are moved into the task, and one of these cannot be: pass a pointer, or what "
+                "owns it");
+  if constexpr (!is_given_task && are_kept) {
+    constexpr bool is_called = std::is_invocable_v<std::decay_t<F>&, cx, std::decay_t<Args>...>;
+    static_assert(is_called,
+                  "asx: it cannot be called with a cx and these arguments: its first parameter is asx::cx, and the "
+                  "others are given as rvalues, so take them by value, or pass a pointer to what is shared");
+    if constexpr (is_called) static_assert(is_task<task_of<F, Args...>>, "asx: it must return an asx::task<T>");
+  }
+  return true;
+}
+
+}  // namespace detail
+
 /// Who a spawned task is, and its result once it has ended. Move-only; dropping it forgets the result.
 template <class T = void>
 class join_handle {
@@ -336,6 +370,11 @@ struct [[nodiscard("a refused spawn must be seen")]] spawn_result {
 template <class F, class... Args>
   requires coroutine_function<F, Args...>
 auto spawn_in(kernel& k, region_handle region, const spawn_options& how, F&& f, Args&&... args) {
+  static_assert((detail::is_kept<Args> && ...),
+                "asx: arguments are moved into the task, and one of these cannot be: pass a pointer, or what owns it");
+  static_assert(!(detail::is_buffer<Args> || ...),
+                "asx: an array is not copied into the task, a pointer to it would be: pass a std::array or a "
+                "std::string");
   using body =
       detail::spawned_body<typename detail::task_of<F, Args...>::value_type, std::decay_t<F>, std::decay_t<Args>...>;
   using result = spawn_result<typename detail::task_of<F, Args...>::value_type>;
@@ -367,7 +406,23 @@ auto spawn(cx c, const spawn_options& how, F&& f, Args&&... args) {
   return spawn_in(c.kernel(), c.region(), how, std::forward<F>(f), std::forward<Args>(args)...);
 }
 
+template <class F, class... Args>
+  requires(!coroutine_function<F, Args...> && !std::is_same_v<std::remove_cvref_t<F>, spawn_options>)
+[[nodiscard]] auto spawn(cx_here, F&&, Args&&...) {
+  static_assert(detail::explain<F, Args...>());
+  return spawn_result<void>{};
+}
+
 namespace detail {
+
+template <class F>
+constexpr void check_function() noexcept {
+  ASX_FUNCTION_SURVIVES(F);
+}
+template <class T>
+constexpr void check_value() noexcept {
+  ASX_VALUE_SURVIVES(T);
+}
 
 template <class T>
 class started_op {
@@ -411,6 +466,8 @@ class join_op {
 template <class F, class... Args>
   requires coroutine_function<F, Args...>
 [[nodiscard("co_await start(...)")]] auto start(cx_here at, F&& f, Args&&... args) {
+  ASX_FUNCTION_SURVIVES(F);
+  (detail::check_value<Args>(), ...);
   return detail::started_op<typename detail::task_of<F, Args...>::value_type>(
       spawn(at, std::forward<F>(f), std::forward<Args>(args)...));
 }
@@ -419,6 +476,13 @@ template <class F, class... Args>
 [[nodiscard("co_await start(...)")]] auto start(cx c, const spawn_options& how, F&& f, Args&&... args) {
   return detail::started_op<typename detail::task_of<F, Args...>::value_type>(
       spawn(c, how, std::forward<F>(f), std::forward<Args>(args)...));
+}
+
+template <class F, class... Args>
+  requires(!coroutine_function<F, Args...>)
+auto start(cx_here, F&&, Args&&...) {
+  static_assert(detail::explain<F, Args...>());
+  return detail::started_op<void>({});
 }
 
 /// A cancel point: waits until it has ended, and gives its outcome.

@@ -45,6 +45,65 @@ namespace asx {
 template <class T = void>
 class task;
 
+namespace detail {
+
+// GCC before 13 copies a lambda, or an aggregate, that is written inside a co_await expression byte by byte into the
+// frame, and destroys both: what it owns is freed twice. Nobody can tell such a temporary from std::move(name), so
+// both are refused there, and `moved(name)` says which one it is.
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
+inline constexpr bool frees_temporaries_twice = true;
+#else
+inline constexpr bool frees_temporaries_twice = false;
+#endif
+
+template <class T>
+inline constexpr bool is_moved = false;
+
+/// A function object as it is passed to something that is awaited: `F` as deduced for F&&.
+template <class F>
+inline constexpr bool function_survives =
+    !frees_temporaries_twice || std::is_lvalue_reference_v<F> || !std::is_class_v<std::remove_reference_t<F>> ||
+    std::is_trivially_copyable_v<std::remove_reference_t<F>> || is_moved<std::remove_cvref_t<F>>;
+/// A value, likewise: only aggregates suffer.
+template <class T>
+inline constexpr bool value_survives = !std::is_aggregate_v<std::remove_reference_t<T>> || function_survives<T>;
+
+}  // namespace detail
+
+#define ASX_FUNCTION_SURVIVES(F)                                                                                  \
+  static_assert(::asx::detail::function_survives<F>,                                                              \
+                "asx: a lambda that owns what it captured must have a name here: GCC 12 would free its captures " \
+                "twice; write `auto f = [...]...;` and pass `f` or `asx::moved(f)`")
+#define ASX_VALUE_SURVIVES(T)                                                                                     \
+  static_assert(::asx::detail::value_survives<T>,                                                                 \
+                "asx: an aggregate that owns something must have a name here: GCC 12 would free it twice; write " \
+                "`auto v = type{...};` and pass `v` or `asx::moved(v)`")
+
+/// What `moved(name)` gives: moved out of the name at once, and handed on as what it is.
+template <class T>
+class moved_value {
+ public:
+  explicit moved_value(T& from) : value_(std::move(from)) {}
+  operator T() && { return std::move(value_); }
+  template <class... Args>
+  decltype(auto) operator()(Args&&... args)
+    requires std::is_invocable_v<T&, Args...>
+  {
+    return value_(std::forward<Args>(args)...);
+  }
+
+ private:
+  T value_;
+};
+template <class T>
+inline constexpr bool detail::is_moved<moved_value<T>> = true;
+
+/// Moves something that has a name into what is awaited, with every compiler.
+template <class T>
+[[nodiscard]] moved_value<T> moved(T& name) {
+  return moved_value<T>(name);
+}
+
 /// What an awaited operation is: poll says would_block, ok or why not; take gives the value after ok. One that has
 /// something to give back when it is not ok says it by `answer(code)`, which attempt gives then in place of
 /// `attempted`.
@@ -93,7 +152,8 @@ using value_of = decltype(std::declval<Op&>().take());
 template <class Op, bool Whole>
 class op_awaiter final : public waiting_op {
  public:
-  op_awaiter(Op&& op, promise_base& promise) : waiting_op(&op_awaiter::again, promise), op_(std::move(op)) {}
+  op_awaiter(Op&& op, promise_base& promise)
+      : waiting_op(&op_awaiter::again, hurry_of(), promise), op_(std::move(op)) {}
   op_awaiter(const op_awaiter&) = delete;
   op_awaiter& operator=(const op_awaiter&) = delete;
 
@@ -134,6 +194,17 @@ class op_awaiter final : public waiting_op {
  private:
   static constexpr bool is_quiet = noexcept(std::declval<Op&>().poll(std::declval<cx&>()));
 
+  static constexpr hurry_function hurry_of() noexcept {
+    if constexpr (requires(Op& op, cx& c) { op.hurry(c); }) {
+      return [](waiting_op& base) noexcept {
+        auto& self = static_cast<op_awaiter&>(base);
+        self.op_.hurry(self.promise_.root->context);
+      };
+    } else {
+      return nullptr;
+    }
+  }
+
   // Polled again: false while it still waits.
   static bool again(waiting_op& base) {
     auto& self = static_cast<op_awaiter&>(base);
@@ -172,6 +243,12 @@ class op_awaiter final : public waiting_op {
 struct end_as {
   explicit end_as(const ending& what) noexcept : how(what) {}
   ending how;
+};
+
+/// Panicked, with what somebody else said.
+struct end_as_panic {
+  explicit end_as_panic(const panic_note& what) noexcept : said(what) {}
+  panic_note said;
 };
 
 class end_awaiter {
@@ -239,6 +316,76 @@ class child_awaiter final : public awaiting_parent {
   std::coroutine_handle<> self_;
 };
 
+/// A child that ends when its time is over: `within` in asx/coro/cleanup.hpp.
+template <class T>
+class limited {
+ public:
+  limited(task<T>&& of, duration most) noexcept : child(std::move(of)), limit(most) {}
+  task<T> child;
+  duration limit;
+};
+
+// Gives an empty optional when the time was over, and the child is gone then.
+template <class T>
+class limited_awaiter final : public alarm {
+ public:
+  using stored = typename promise<T>::stored;
+
+  limited_awaiter(limited<T>&& what, promise_base& parent) noexcept
+      : alarm(parent, what.limit, &limited_awaiter::done, &limited_awaiter::drop), child_(std::move(what.child)) {}
+
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> h) noexcept {
+    self_ = h;
+    if (!child_.handle_) return parent_.end({status::resource_exhausted});
+    if (const status s = start(); s != status::ok) return parent_.end({s});
+    promise<T>& p = child_.handle_.promise();
+    p.root = parent_.root;
+    p.parent = this;
+    parent_.root->resume_next(child_.handle_);
+  }
+  std::optional<stored> await_resume() {
+    stop();
+    if (has_rung_) {
+      child_ = task<T>(nullptr);
+      return std::nullopt;
+    }
+    if constexpr (std::is_void_v<T>) {
+      child_.handle_.promise().take();
+      return stored{};
+    } else {
+      return child_.handle_.promise().take();
+    }
+  }
+
+ private:
+  static void done(awaiting_parent& base) noexcept {
+    auto& self = static_cast<limited_awaiter&>(base);
+    const promise_base& p = self.child_.handle_.promise();
+    // A block in it that had to hurry ends as cancelled, and nobody cancelled the task: that is the limit's doing.
+    cx& c = self.parent_.root->context;
+    if (p.is_ended && p.ended_with.code == status::cancelled && self.is_over(c) && c.checkpoint() == status::ok) {
+      self.has_rung_ = true;
+    }
+    if (self.has_rung_ || !p.is_ended) {
+      self.parent_.root->resume_next(self.self_);
+    } else {
+      const ending how = p.ended_with;
+      self.stop();
+      self.child_ = task<T>(nullptr);
+      self.parent_.end(how);
+    }
+  }
+  static promise_base& drop(awaiting_parent& base) noexcept {
+    auto& self = static_cast<limited_awaiter&>(base);
+    self.stop();
+    self.child_ = task<T>(nullptr);
+    return self.parent_;
+  }
+
+  task<T> child_;
+};
+
 struct final_awaiter {
   bool await_ready() const noexcept { return false; }
   template <class Promise>
@@ -248,6 +395,18 @@ struct final_awaiter {
   }
   void await_resume() const noexcept {}
 };
+
+template <class...>
+inline constexpr bool always_false = false;
+
+// A cx is the first parameter, or stands behind the object of a member function or lambda.
+template <class... Args>
+inline constexpr bool has_cx_in_front = false;
+template <class A, class... Rest>
+inline constexpr bool has_cx_in_front<A, Rest...> = std::same_as<std::remove_cv_t<A>, cx>;
+template <class A, class B, class... Rest>
+inline constexpr bool has_cx_in_front<A, B, Rest...> =
+    std::same_as<std::remove_cv_t<A>, cx> || std::same_as<std::remove_cv_t<B>, cx>;
 
 template <class T>
 class promise_of : public promise_base {
@@ -274,8 +433,31 @@ class promise_of : public promise_base {
   }
   auto await_transform(fail what) noexcept { return end_awaiter({what.code, what.detail}, *this); }
   auto await_transform(end_as what) noexcept { return end_awaiter(what.how, *this); }
+  auto await_transform(end_as_panic what) noexcept {
+    root->keep_panic(what.said);
+    return end_awaiter({status::ok, 0, true}, *this);
+  }
   template <class U>
-  void await_transform(task<U>& child) = delete;  // A task is awaited once: co_await std::move(t).
+  auto await_transform(limited<U>&& child) noexcept {
+    return limited_awaiter<U>(std::move(child), *this);
+  }
+
+  // What cannot be awaited is told in a sentence.
+  template <class U>
+  std::suspend_never await_transform(task<U>&) {
+    static_assert(always_false<U>,
+                  "asx: a task that has a name is awaited once, and moved for it: co_await std::move(t)");
+    return {};
+  }
+  template <class Other>
+  std::suspend_never await_transform(Other&&) {
+    static_assert(always_false<Other> || !operation<std::remove_reference_t<Other>>,
+                  "asx: an operation is awaited where it is made, or moved: co_await std::move(op)");
+    static_assert(always_false<Other> || operation<std::remove_reference_t<Other>>,
+                  "asx: this cannot be awaited in an asx::task: co_await takes a task, attempt(...), or an operation "
+                  "with poll(cx&) and take()");
+    return {};
+  }
 
   // Frames come from the pool of the runtime that the first parameter names: a cx, or behind the object of a member
   // function or lambda. Inlined always: GCC 12 takes new with a cx for placement new, and would warn of every frame.
@@ -287,6 +469,15 @@ class promise_of : public promise_base {
     requires(!std::same_as<std::remove_cv_t<Self>, cx>)
   [[gnu::always_inline]] static void* operator new(std::size_t bytes, Self&, cx& c, Args&...) noexcept {
     return allocate_frame(bytes, c);
+  }
+  template <class... Args>
+    requires(!has_cx_in_front<Args...>)
+  static void* operator new(std::size_t, Args&...) noexcept {
+    static_assert(
+        always_false<Args...>,
+        "asx: the first parameter of a coroutine that returns asx::task is asx::cx, by value: its frame comes "
+        "from there");
+    return nullptr;
   }
   [[gnu::always_inline]] static void operator delete(void* frame, std::size_t bytes) noexcept {
     release_frame(frame, bytes);
@@ -362,6 +553,8 @@ class [[nodiscard("a task runs when it is awaited or spawned")]] task {
   friend class detail::promise_of;
   template <class, bool>
   friend class detail::child_awaiter;
+  template <class>
+  friend class detail::limited_awaiter;
   template <class>
   friend class detail::spawned;
   explicit task(std::coroutine_handle<promise_type> h) noexcept : handle_(h) {}

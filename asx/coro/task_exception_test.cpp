@@ -232,7 +232,8 @@ TEST(coro_exceptions, of_a_child_close_its_block_and_panic_whoever_awaits_it) {
     rt.run_until_quiescent();
     outcome<int> out;
     ASSERT_EQ(made.handle.take(out), status::ok);
-    EXPECT_TRUE(out.is_panicked()) << name(out.kind());
+    ASSERT_TRUE(out.is_panicked()) << name(out.kind());
+    EXPECT_NE(out.panic().text.find("no_such_order: "), std::string_view::npos) << out.panic().text;
     EXPECT_EQ(rt.now(), instant{}) << "the body was cancelled";
   }
   EXPECT_TRUE(book.is_balanced());

@@ -40,6 +40,12 @@ class ASX_API sleep_op {
 
   status poll(cx& c) noexcept;
   void take() const noexcept {}
+  /// Anew, until `deadline`.
+  void restart(instant deadline) noexcept {
+    stop();
+    deadline_ = deadline;
+    is_relative_ = false;
+  }
 
  private:
   void stop() noexcept;

@@ -248,5 +248,71 @@ TEST(coro_timeout, nor_does_a_block_fail_whose_body_attempted_one_that_did) {
   EXPECT_TRUE(out.is_ok()) << name(out.kind());
 }
 
+// the queue has room for two, and two others answer their cancels slowly.
+TEST(coro_timeout, tries_again_when_the_cancel_queue_is_full) {
+  runtime_config config;
+  config.contract.max_cancel_queue = 2;
+  runtime rt(config);
+  const nothing_left before(rt);
+  const auto out = outcome_of(rt, [](cx c) -> task<int> {
+    const auto slow = [](cx own) -> task<> {
+      static_cast<void>(co_await attempt(sleep(duration::hours(1))));
+      EXPECT_EQ(own.mask_enter(), status::ok);
+      co_await sleep(duration::seconds(3));
+    };
+    auto one = spawn(c, slow);
+    auto two = spawn(c, slow);
+    co_await yield();
+    EXPECT_EQ(one.handle.cancel(), status::ok);
+    EXPECT_EQ(two.handle.cancel(), status::ok);
+    const auto got = co_await with_timeout(c, duration::seconds(1), answers_after, duration::hours(1));
+    EXPECT_FALSE(got.has_value());
+    EXPECT_GE(c.now(), instant{3'000'000'000}) << "there was no room before";
+    EXPECT_LE(c.now(), instant{3'010'000'000}) << "and it was asked again soon";
+    co_return 1;
+  });
+  EXPECT_EQ(out.value(), 1);
+  before.check();
+  expect_legal(rt);
+}
+
+// whichever came first, and whoever asked for the end.
+TEST(coro_timeout, hides_no_panic_of_a_child_before_or_after_it) {
+  for (const std::uint64_t at_ms : {500U, 1000U, 1500U}) {
+    runtime rt;
+    const nothing_left before(rt);
+    const auto out = outcome_of(
+        rt,
+        [](cx c, std::uint64_t ms) -> task<int> {
+          const auto how = co_await attempt(with_timeout(
+              c, duration::seconds(1),
+              [](cx r, std::uint64_t when) -> task<> {
+                const auto child = [](cx own, std::uint64_t then) -> task<> {
+                  EXPECT_EQ(own.mask_enter(), status::ok);
+                  co_await sleep(duration::milliseconds(800));
+                  if (then > 800) {  // Until the cancel is acknowledged, its region takes no timer.
+                    own.mask_leave();
+                    static_cast<void>(co_await attempt(sleep(duration::hours(1))));
+                    EXPECT_EQ(own.mask_enter(), status::ok);
+                    co_await sleep_until(instant{then * 1'000'000});
+                  }
+                  own.panic("order 7 is wrong");
+                };
+                EXPECT_EQ(spawn(r, child, when).code, status::ok);
+                co_await sleep(duration::hours(1));
+              },
+              ms));
+          EXPECT_TRUE(how.is_panicked()) << ms << " " << name(how.kind());
+          if (how.is_panicked()) {
+            EXPECT_EQ(how.panic().text, "order 7 is wrong");
+          }
+          co_return 1;
+        },
+        at_ms);
+    EXPECT_EQ(out.value(), 1);
+    before.check();
+  }
+}
+
 }  // namespace
 }  // namespace asx

@@ -18,6 +18,7 @@
 #include <string_view>
 #include <utility>
 
+#include "asx/base/random.hpp"
 #include "asx/kernel/kernel.hpp"
 
 namespace asx {
@@ -217,6 +218,20 @@ class ASX_API extension {
                          std::size_t alignment) noexcept {
     k.bytes_ -= nominal;
     k.blocks_.release(block, bytes, alignment);
+  }
+  /// A number of this task's own stream: of the runtime's seed, the task, and how many it has drawn.
+  [[nodiscard]] static std::uint64_t draw(cx& c) noexcept {
+    task_record& t = *c.task_;
+    splitmix64 stream(t.region->owner_kernel->sched_.config().seed ^ splitmix64(t.task().value).next() ^ ++t.draws, 0,
+                      random_stream::select);
+    return stream.next();
+  }
+  [[nodiscard]] static std::string_view name_of(const cx& c) noexcept { return c.task_->name.view(); }
+  [[nodiscard]] static bool has_ended(const cx& c) noexcept { return c.task_->state == task_state::completed; }
+  /// The youngest task of a region that is live; null when there is none.
+  [[nodiscard]] static task_handle youngest(const kernel& k, region_handle region) noexcept {
+    const detail::region_record* const r = k.find(region);
+    return r == nullptr || r->tasks.empty() ? task_handle{} : kernel::handle_of(*r->tasks.back());
   }
   /// Of the task that a reserved slot is for.
   [[nodiscard]] static cx cx_of(const task_slot& slot) noexcept { return cx(*slot.task_); }

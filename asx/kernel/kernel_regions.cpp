@@ -437,7 +437,13 @@ void kernel::fold(region_record& r, const task_outcome& result, std::uint64_t fr
     f.best = task_outcome::cancelled(how);
   } else {
     f.reason.release(causes_);
-    if (result.is_panicked()) f.best = task_outcome::panicked({{}, result.panic().file, result.panic().line});
+    if (result.is_panicked()) {  // The text becomes the region's own.
+      const panic_note& said = result.panic();
+      const cause_ref before = std::exchange(f.panic_text, causes_.keep({.message = said.text}));
+      causes_.release(before);
+      const cancel_reason* const kept = causes_.find(f.panic_text);
+      f.best = task_outcome::panicked({kept == nullptr ? std::string_view() : kept->message, said.file, said.line});
+    }
   }
 }
 
@@ -457,6 +463,7 @@ void kernel::release_if_done(region_record& r) noexcept {
   note(event_kind::region_released, r.id.value, r.parent_number.value);
   r.reason.release(causes_);
   r.fold.reason.release(causes_);
+  causes_.release(r.fold.panic_text);
   causes_.release(r.kept);
   bytes_ -= nominal_bytes::region;
   regions_.release(r.key);

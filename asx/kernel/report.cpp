@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "asx/journal/describe.hpp"
-#include "asx/kernel/kernel.hpp"
+#include "asx/kernel/extension.hpp"
 
 namespace asx {
 namespace {
@@ -239,6 +239,18 @@ std::string describe_survivors(const kernel& k) {
   if (k.live_timers() != 0) out += number(k.live_timers()) + " timers pending\n";
   if (k.foreign_holds() != 0)
     out += number(k.foreign_holds()) + " foreign holds: somebody outside may still wake somebody\n";
+  return out;
+}
+
+std::string path_of(const cx& c) {
+  cx mine = c;
+  const task_record& t = extension::task_of(mine);
+  std::string out = t.name.view().empty() ? "task " + number(t.task().value) : std::string(t.name.view());
+  for (const region_record* r = t.region; r != nullptr; r = r->parent) {  // asx: bounded by the depth of the tree
+    std::string_view called = r->name.view();
+    if (called.empty() && r->parent == nullptr) called = "root";
+    out.insert(0, (called.empty() ? "region " + number(r->id.value) : std::string(called)) + '/');
+  }
   return out;
 }
 

@@ -17,12 +17,17 @@
 
 namespace asx {
 
+class cx;
 class kernel;
 
 /// One line a region, task or reserved obligation, indented by depth.
 [[nodiscard]] ASX_API std::string describe_tree(const kernel& k);
 /// The same as one JSON value: {"now_ns":..,"regions":[..]} with regions nested in "regions".
 [[nodiscard]] ASX_API std::string describe_tree_json(const kernel& k);
+/// Where a task stands, for a line in a log: the names of the regions around it and its own, as in
+/// `root/connection 7/reader`. Whoever names a region names everything that is spawned in it, however deep; what has no
+/// name is told by its kind and number.
+[[nodiscard]] ASX_API std::string path_of(const cx& c);
 /// What keeps the runtime from being at rest, one line each: who, in which state, what it waits for, who holds it.
 [[nodiscard]] ASX_API std::string describe_survivors(const kernel& k);
 

@@ -162,9 +162,13 @@ run_record run_once(const lab_options& options, const plan& p, const lab_body& b
   const run_result ran = rt.run_until_quiescent(options.max_steps);
   out.steps += ran.steps;
   memory.refuse_at = 0;
-  out.was_hit = out.was_hit || memory.has_refused || p.fault == lab_fault::polls;
+  out.was_hit = out.was_hit || memory.has_refused;
   task_report seen;
-  if (first.code == status::ok && rt.kernel().inspect(first.handle.task(), seen) == status::ok) out.polls = seen.polls;
+  if (first.code == status::ok && rt.kernel().inspect(first.handle.task(), seen) == status::ok) {
+    out.polls = seen.polls;
+    const bool is_spent = seen.reason != nullptr && seen.reason->kind == cancel_kind::poll_quota;
+    out.was_hit = out.was_hit || (p.fault == lab_fault::polls && is_spent);
+  }
   out.requests = memory.requests - before;
   if (ran.ended != status::ok) {
     out.finding = "after " + std::to_string(out.steps) + " steps there is still work: " + std::string(name(ran.ended));

@@ -55,7 +55,7 @@ TEST(lab, survives_every_sweep_of_a_program_that_is_right) {
   for (const lab_fault fault : {lab_fault::cancel, lab_fault::polls, lab_fault::memory}) {
     const lab_result r = sweep({}, fault, body);
     EXPECT_TRUE(r.is_ok) << r.report();
-    EXPECT_GT(r.faults, fault == lab_fault::cancel ? 10U : 1U);
+    EXPECT_GT(r.faults, fault == lab_fault::cancel ? 10U : 0U);
   }
 }
 

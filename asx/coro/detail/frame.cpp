@@ -1,7 +1,9 @@
 #include "asx/coro/detail/frame.hpp"
 
+#include <array>
 #include <new>
 
+#include "asx/coro/spawn.hpp"
 #include "asx/kernel/extension.hpp"
 
 namespace asx::detail {
@@ -44,10 +46,12 @@ bool coro_root::yield_now() noexcept {
 bool coro_root::run() {
   ready_ops_ = 0;
   if (waiting_ != nullptr) {
-    waiting_op& op = *waiting_;
-    if (!op.again_(op)) return false;
-    waiting_ = nullptr;
-    ++ready_ops_;
+    if (alarms_ == nullptr || !ring()) {
+      waiting_op& op = *waiting_;
+      if (!op.again_(op)) return false;
+      waiting_ = nullptr;
+      ++ready_ops_;
+    }
   }
   for (;;) {
     if (next_) {
@@ -60,6 +64,96 @@ bool coro_root::run() {
       return false;
     }
   }
+}
+
+// The outermost that is over counts: those within it go with what they limit.
+bool coro_root::ring() noexcept {
+  alarm* over = nullptr;
+  for (alarm* a = alarms_; a != nullptr; a = a->outer_) {  // asx: bounded by the limits that nest
+    if (a->is_over(context)) over = a;
+  }
+  if (over == nullptr) return false;
+  if (waiting_->hurry_ != nullptr) {
+    waiting_->hurry_(*waiting_);
+    return false;
+  }
+  promise_base* p = &std::exchange(waiting_, nullptr)->promise_;
+  while (p->parent != over) p = &p->parent->drop_(*p->parent);  // asx: bounded by the awaits that nest
+  over->has_rung_ = true;
+  next_ = over->self_;
+  return true;
+}
+
+status alarm::start() noexcept {
+  coro_root& root = *parent_.root;
+  cx& c = root.context;
+  deadline_ = c.now() + limit_;
+  if (!deadline_.is_none() && deadline_ > c.now()) {
+    if (const status s = c.kernel().register_timer(c, deadline_, timer_); s != status::ok) return s;
+  }
+  outer_ = std::exchange(root.alarms_, this);
+  is_set_ = true;
+  return status::ok;
+}
+
+void alarm::stop() noexcept {
+  if (!is_set_) return;
+  is_set_ = false;
+  parent_.root->alarms_ = outer_;  // Awaits end innermost first.
+  kernel& k = parent_.root->context.kernel();
+  if (extension::has_timer(k, timer_)) k.cancel_timer(timer_);
+  timer_ = {};
+}
+
+bool alarm::is_over(cx& c) noexcept {
+  if (has_rung_ || deadline_.is_none()) return has_rung_;
+  if (c.now() >= deadline_) return true;
+  if (extension::has_timer(c.kernel(), timer_)) return false;
+  // It fired a little early, together with others; or it went when the task acknowledged a cancel, and is
+  // set again. A region that takes none before the cancel is acknowledged takes one after it.
+  const bool has_fired = timer_.generation != 0 && !c.is_cancelled();
+  timer_ = {};
+  if (!has_fired) static_cast<void>(c.kernel().register_timer(c, deadline_, timer_));
+  return has_fired;
+}
+
+struct panic_block {
+  std::array<char, 160> text{};
+  panic_note said{};
+};
+
+void coro_root::keep_panic(const panic_note& said) noexcept {
+  kernel& k = context.kernel();
+  if (panic_ == nullptr) {
+    void* const block = extension::take_block(k, nominal_bytes::frame, sizeof(panic_block), alignof(panic_block));
+    if (block == nullptr) return;
+    panic_ = new (block) panic_block;
+  }
+  const std::size_t size = said.text.size() < panic_->text.size() ? said.text.size() : panic_->text.size();
+  for (std::size_t i = 0; i < size; ++i) panic_->text[i] = said.text[i];
+  panic_->said = {{panic_->text.data(), size}, said.file, said.line};
+}
+
+void coro_root::keep_exception([[maybe_unused]] const std::exception_ptr& thrown) noexcept {
+#if defined(__cpp_exceptions)
+  std::array<char, 160> said{};
+  try {
+    std::rethrow_exception(thrown);
+  } catch (...) {
+    tell_exception(said);
+  }
+  keep_panic({said.data(), {}, 0});
+#endif
+}
+
+panic_note coro_root::kept_panic() const noexcept {
+  return panic_ == nullptr ? panic_note{"somebody it waited for panicked", {}, 0} : panic_->said;
+}
+
+void coro_root::forget_panic() noexcept {
+  if (panic_ == nullptr) return;
+  panic_block* const block = std::exchange(panic_, nullptr);
+  extension::give_block(context.kernel(), nominal_bytes::frame, block, sizeof(panic_block), alignof(panic_block));
 }
 
 void coro_root::unwind() noexcept {

@@ -36,7 +36,10 @@ ASX_API void release_frame(void* frame, std::size_t bytes) noexcept;
 class waiting_op {
  public:
   using again_function = bool (*)(waiting_op& self);
-  waiting_op(again_function again, promise_base& promise) noexcept : promise_(promise), again_(again) {}
+  /// Of an operation that cannot be given up, because others still need it: makes it end soon.
+  using hurry_function = void (*)(waiting_op& self) noexcept;
+  waiting_op(again_function again, hurry_function hurry, promise_base& promise) noexcept
+      : promise_(promise), again_(again), hurry_(hurry) {}
 
  protected:
   ~waiting_op() = default;
@@ -45,7 +48,11 @@ class waiting_op {
  private:
   friend class coro_root;
   again_function again_;
+  hurry_function hurry_;  // Null for most: they can be dropped where they stand.
 };
+
+/// A limit of time on a coroutine of this task (asx/coro/cleanup.hpp). They nest as awaits do.
+class alarm;
 
 /// Who awaits a coroutine, and is told when it has ended.
 class awaiting_parent {
@@ -81,20 +88,61 @@ class ASX_API coro_root {
   /// True when the first coroutine has ended.
   [[nodiscard]] bool run();
 
+  /// Keeps the text of a panic that passes through this task, until the task ends or another one passes.
+  void keep_panic(const panic_note& said) noexcept;
+  void keep_exception(const std::exception_ptr& thrown) noexcept;
+  /// What was kept last; a plain sentence when there was no memory for it.
+  [[nodiscard]] panic_note kept_panic() const noexcept;
+
   cx context;
 
  protected:
   /// Destroys all coroutines but the first, the innermost first and one after the other, so that the stack stays flat.
   void unwind() noexcept;
+  /// While the task's region is there.
+  void forget_panic() noexcept;
 
  private:
+  friend class alarm;
   [[nodiscard]] bool yield_now() noexcept;
+  /// True when a limit was over, and its coroutines are gone.
+  [[nodiscard]] bool ring() noexcept;
 
   std::coroutine_handle<> next_;
   waiting_op* waiting_ = nullptr;
   promise_base* finished_ = nullptr;
   std::uint32_t ready_ops_ = 0;  // In this poll.
   std::uint32_t coop_limit_;
+  alarm* alarms_ = nullptr;  // The innermost.
+  struct panic_block* panic_ = nullptr;
+};
+
+class ASX_API alarm : public awaiting_parent {
+ public:
+  alarm(promise_base& parent, duration limit, done_function done, drop_function drop) noexcept
+      : awaiting_parent(done, drop), parent_(parent), limit_(limit) {}
+  alarm(const alarm&) = delete;
+  alarm& operator=(const alarm&) = delete;
+
+ protected:
+  ~alarm() { stop(); }
+  /// Refused when no timer can be set for it.
+  [[nodiscard]] status start() noexcept;
+  void stop() noexcept;
+  /// Looks at the clock, and sees to it that the task is woken in time.
+  [[nodiscard]] bool is_over(cx& c) noexcept;
+
+  promise_base& parent_;
+  std::coroutine_handle<> self_;
+  bool has_rung_ = false;
+
+ private:
+  friend class coro_root;
+  duration limit_;
+  instant deadline_{};
+  slab_key timer_{};
+  alarm* outer_ = nullptr;
+  bool is_set_ = false;
 };
 
 /// How a coroutine ended that did not return: with an error, cancelled, or because somebody it waited for panicked.
@@ -138,7 +186,12 @@ struct ASX_API promise_base {
   /// What `attempt` gives for a coroutine that did not end ok.
   template <class T>
   [[nodiscard]] outcome<T> bad_outcome() const {
-    if (!is_ended || ended_with.is_panic) return outcome<T>::panicked({"a coroutine that was awaited", "", 0});
+    if (!is_ended || ended_with.is_panic) {
+#if defined(__cpp_exceptions)
+      if (!is_ended) root->keep_exception(thrown);
+#endif
+      return outcome<T>::panicked(root->kept_panic());
+    }
     if (ended_with.code == status::cancelled) {
       const cancel_reason* const why = root->context.reason();
       return outcome<T>::cancelled(why == nullptr ? cancel_reason{} : *why);

@@ -135,6 +135,7 @@ struct task_record : place,
   std::uint64_t polls = 0;
   std::uint32_t holds = 0;  // Join handles.
   std::uint32_t pins = 0;   // The kernel itself, while user code runs that might let go of the last handle.
+  std::uint32_t draws = 0;  // Of its own random numbers.
   task_trigger last_trigger = task_trigger::complete;  // How it ends, once it has left.
   std::uint32_t last_flags = 0;
   budget granted;
@@ -179,7 +180,8 @@ namespace asx::detail {
 /// The fold of R-142: keeps what a fold in creation order would give, whatever the order in which children end.
 struct outcome_fold {
   task_outcome best;
-  held_reason reason;      // Of `best`, when it is cancelled.
+  held_reason reason;      // Of `best`, when it is cancelled,
+  cause_ref panic_text{};  // and what was said, when it panicked.
   std::uint64_t from = 0;  // Creation number of the child it came from.
 };
 

@@ -1,0 +1,3 @@
+module cancel
+
+go 1.23

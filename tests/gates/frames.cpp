@@ -1,0 +1,133 @@
+// Every local of every coroutine is destroyed once, the youngest first, wherever it is cancelled: a program that the
+// gate frames_test.py compiles with each compiler, with and without optimisation, under the address sanitizer.
+// Compilers lay frames out and destroy them, so this is a test of theirs as much as of ours; that is why it is built by
+// itself.
+//
+// Locals own memory of the heap, so that one that is destroyed twice, or not at all, is seen by the sanitizer, too.
+#include <asx/asx.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace asx;
+
+struct book {
+  std::vector<int> alive;
+  int born = 0, died = 0, wrong = 0;
+};
+
+// What it was moved from counts no more.
+class local {
+ public:
+  local(book& in, int number) : book_(&in), number_(std::make_unique<int>(number)) {
+    ++in.born;
+    in.alive.push_back(number);
+  }
+  local(local&& other) noexcept : book_(std::exchange(other.book_, nullptr)), number_(std::move(other.number_)) {}
+  local& operator=(local&&) = delete;
+  ~local() {
+    if (book_ == nullptr) return;
+    ++book_->died;
+    if (book_->alive.empty() || book_->alive.back() != *number_) {
+      ++book_->wrong;
+    } else {
+      book_->alive.pop_back();
+    }
+  }
+  [[nodiscard]] int number() const { return *number_; }
+
+ private:
+  book* book_;
+  std::unique_ptr<int> number_;
+};
+
+task<int> leaf(cx, book& b, int n) {
+  const local here(b, n);
+  co_await yield();
+  const local later(b, n + 1);
+  co_await sleep(duration::milliseconds(1));
+  co_return here.number() + later.number();
+}
+
+// A value that is made by one and moved out by the other, in the midst of an expression.
+task<std::string> words(cx c, book& b, int n) {
+  const local here(b, n);
+  const int got = co_await leaf(c, b, n + 10);
+  co_return std::string(40, 'x') + std::to_string(got);
+}
+
+task<int> middle(cx c, book& b, int depth) {
+  const local here(b, 100 * depth);
+  std::string text = co_await words(c, b, 100 * depth + 1) + co_await words(c, b, 100 * depth + 2);
+  {
+    const local inner(b, 100 * depth + 3);
+    const auto how = co_await attempt(leaf(c, b, 100 * depth + 50));
+    if (!how.is_ok()) co_await fail(status::cancelled);
+  }
+  if (depth > 0) text += std::to_string(co_await middle(c, b, depth - 1));
+  const auto in_time = co_await within(c, duration::milliseconds(5), leaf, std::ref(b), 100 * depth + 60);
+  const auto late = co_await within(
+      c, duration::milliseconds(3),
+      [](cx own, book& to, int n) -> task<> {
+        const local mine(to, n);
+        for (;;) static_cast<void>(co_await leaf(own, to, n + 1));
+      },
+      std::ref(b), 100 * depth + 70);
+  co_return static_cast<int>(text.size()) + (in_time ? 1 : 0) + (late ? 100000 : 0);
+}
+
+task<> first(cx c, book& b, local argument) {
+  const local here(b, 9000);
+  auto [code, tx, rx] = channel<std::unique_ptr<int>>(c, 1);
+  if (code != status::ok) co_await fail(code);
+  co_await send(tx, std::make_unique<int>(1));
+  const auto got = co_await select(sleep(duration::hours(1)), recv(rx));
+  if (std::get<1>(got) == nullptr) co_await fail(status::empty);
+  static_cast<void>(co_await middle(c, b, 2));
+  if (argument.number() != 8000) co_await fail(status::corrupt);
+}
+
+// Cancelled after `steps` steps; true when it was over before.
+bool run_once(std::uint64_t steps, const char** wrong) {
+  book b;
+  bool was_over = false;
+  {
+    runtime rt;
+    auto made = spawn_in(rt.kernel(), rt.root(), {}, first, std::ref(b), local(b, 8000));
+    if (made.code != status::ok) std::abort();
+    rt.run_until_quiescent(steps);
+    was_over = made.handle.is_done();
+    static_cast<void>(made.handle.cancel());
+    rt.run_until_quiescent();
+    outcome<unit> out;
+    if (made.handle.take(out) != status::ok)
+      *wrong = "it has not ended";
+    else if (was_over ? !out.is_ok() : !out.is_cancelled())
+      *wrong = "it ended otherwise";
+  }
+  if (b.wrong != 0) *wrong = "somebody was destroyed out of order";
+  if (!b.alive.empty() || b.born != b.died) *wrong = "somebody was destroyed twice, or not at all";
+  return was_over;
+}
+
+}  // namespace
+
+int main() {
+  std::uint64_t steps = 0;
+  for (;; ++steps) {
+    const char* wrong = nullptr;
+    const bool was_over = run_once(steps, &wrong);
+    if (wrong != nullptr) {
+      std::printf("cancelled after %llu steps: %s\n", static_cast<unsigned long long>(steps), wrong);
+      return 1;
+    }
+    if (was_over) break;
+  }
+  std::printf("%llu points\n", static_cast<unsigned long long>(steps));
+  return steps > 40 ? 0 : 1;  // Fewer, and the program was not swept at all.
+}

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""gdb shows tasks, what they wait for and who awaits whom, in a live process and in a core.
+
+    gdb_test.py <libasx.a> <compiler> [<compiler> ...]     skipped with a line where gdb or a compiler is not installed
+"""
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+
+EXPECTED = [
+    r"now 0 ns, 4 tasks live",
+    r"region 1 root  open",
+    r"task 1 'reader'  running, waits for a message of channel 1  polls 1  gdb_program.cpp:\d+",
+    r"in .*reads.*\n\s+in .*session",
+    r"task 2 'server'  running, waits for the close of region 2",
+    r"region 2 'connection'  open",
+    r"waits for the end of task \d",
+    r"'sleeper'  running, waits for timer \d+  polls 1  gdb_program.cpp:\d+",
+    r"in .*(lambda|operator\(\)).*\n(\s+in .*\n)*\s+in limited_session",
+]
+VALUES = [r"= 3.5 s", r"= handle of task #\d+, life 1", r"= ok 7", r"= err corrupt, 9"]
+
+
+def gdb(*commands, program):
+    words = ["gdb", "-nx", "-batch", "-ex", f"source {ROOT / 'tools/gdb/asx_gdb.py'}"]
+    for command in commands:
+        words += ["-ex", command]
+    done = subprocess.run(words + program, capture_output=True, text=True, check=False, timeout=300)
+    return done.stdout + done.stderr
+
+
+def missing(told, patterns):
+    return [p for p in patterns if not re.search(p, told)]
+
+
+def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    library, compilers = sys.argv[1], sys.argv[2:]
+    if shutil.which("gdb") is None:
+        print("gdb: gdb is not installed: skipped")
+        return 0
+    wrong = 0
+    with tempfile.TemporaryDirectory() as directory:
+        for compiler in compilers:
+            if shutil.which(compiler) is None:
+                print(f"gdb: {compiler} is not installed: left out")
+                continue
+            program, core = str(pathlib.Path(directory) / "program"), str(pathlib.Path(directory) / "core")
+            subprocess.run([compiler, "-std=c++20", "-O0", "-g", "-I", str(ROOT), str(HERE / "gdb_program.cpp"), library,
+                            "-o", program], check=True)
+            live = gdb("break stop_here", "run", "print when", "print whom", "print how", "print bad", "asx tasks",
+                       "asx tasks rt", "asx nonsense", f"generate-core-file {core}", program=[program])
+            dead = gdb("asx tasks", program=[program, core])
+            for what, told, patterns in (("a live process", live, EXPECTED + VALUES + ["there is `asx tasks"]),
+                                         ("a core", dead, EXPECTED)):
+                lost = missing(told, patterns)
+                wrong += len(lost)
+                if lost:
+                    print(f"gdb: {compiler}, {what}: not told: {lost}\n{told[-4000:]}")
+                else:
+                    print(f"gdb: {compiler}: {what} tells who waits for what")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
