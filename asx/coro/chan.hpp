@@ -115,7 +115,7 @@ template <class T>
 /// A cancel point.
 template <class T, class U = T>
 [[nodiscard("co_await send(...)")]] auto send(sender<T>& tx, U&& value) {
-  ASX_VALUE_SURVIVES(U);
+  detail::check_value<U>();
   return detail::send_op<T>(tx, T(std::forward<U>(value)));
 }
 /// A cancel point. Empty when no sender is left and everything was received.

@@ -157,7 +157,7 @@ class registered_op {
 template <class F, class... Args>
   requires coroutine_function<F, Args...>
 auto within(cx c, duration limit, F&& f, Args&&... args) {
-  ASX_FUNCTION_SURVIVES(F);
+  detail::check_function<F>();
   (detail::check_value<Args>(), ...);
   using value = typename detail::task_of<F, Args...>::value_type;
   return detail::run_within<value, std::decay_t<F>, std::decay_t<Args>...>(c, limit, std::forward<F>(f),
@@ -169,7 +169,7 @@ auto within(cx c, duration limit, F&& f, Args&&... args) {
 template <class F, class... Args>
   requires coroutine_function<F, Args...>
 [[nodiscard("co_await finally(...)")]] auto finally(cx_here at, F&& f, Args&&... args) {
-  ASX_FUNCTION_SURVIVES(F);
+  detail::check_function<F>();
   (detail::check_value<Args>(), ...);
   using body = detail::finalizer_body<std::decay_t<F>, std::decay_t<Args>...>;
   kernel& k = at.c.kernel();

@@ -114,7 +114,7 @@ template <class T>
 /// A cancel point. Over when the receiver has the value; when it ends otherwise the value goes with the operation.
 template <class T, class U = T>
 [[nodiscard("co_await hand_over(...)")]] auto hand_over(rendezvous_sender<T>& tx, U&& value) {
-  ASX_VALUE_SURVIVES(U);
+  detail::check_value<U>();
   return detail::hand_over_op<T>(tx, T(std::forward<U>(value)));
 }
 

@@ -146,7 +146,7 @@ template <class F, class... Args>
   requires coroutine_function<F, Args...>
 auto region(cx_here at, const region_options& how, F&& f, Args&&... args)
     -> task<typename detail::task_of<F, Args...>::value_type> {
-  ASX_FUNCTION_SURVIVES(F);
+  detail::check_function<F>();
   (detail::check_value<Args>(), ...);
   using value = typename detail::task_of<F, Args...>::value_type;
   auto block = detail::run_block<value, std::decay_t<F>, std::decay_t<Args>...>(
@@ -174,7 +174,7 @@ auto region(cx_here, F&&, Args&&...) {
 template <class F, class... Args>
   requires coroutine_function<F, Args...>
 auto with_timeout(cx_here at, duration limit, F&& f, Args&&... args) {
-  ASX_FUNCTION_SURVIVES(F);
+  detail::check_function<F>();
   (detail::check_value<Args>(), ...);
   using value = typename detail::task_of<F, Args...>::value_type;
   return detail::run_block<value, std::decay_t<F>, std::decay_t<Args>...>(

@@ -415,15 +415,6 @@ template <class F, class... Args>
 
 namespace detail {
 
-template <class F>
-constexpr void check_function() noexcept {
-  ASX_FUNCTION_SURVIVES(F);
-}
-template <class T>
-constexpr void check_value() noexcept {
-  ASX_VALUE_SURVIVES(T);
-}
-
 template <class T>
 class started_op {
  public:
@@ -466,7 +457,7 @@ class join_op {
 template <class F, class... Args>
   requires coroutine_function<F, Args...>
 [[nodiscard("co_await start(...)")]] auto start(cx_here at, F&& f, Args&&... args) {
-  ASX_FUNCTION_SURVIVES(F);
+  detail::check_function<F>();
   (detail::check_value<Args>(), ...);
   return detail::started_op<typename detail::task_of<F, Args...>::value_type>(
       spawn(at, std::forward<F>(f), std::forward<Args>(args)...));

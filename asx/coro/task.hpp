@@ -68,16 +68,20 @@ inline constexpr bool function_survives =
 template <class T>
 inline constexpr bool value_survives = !std::is_aggregate_v<std::remove_reference_t<T>> || function_survives<T>;
 
-}  // namespace detail
+template <class F>
+consteval void check_function() noexcept {
+  static_assert(function_survives<F>,
+                "asx: a lambda that owns what it captured must have a name here: GCC 12 would free its captures "
+                "twice; write `auto f = [...]...;` and pass `f` or `asx::moved(f)`");
+}
+template <class T>
+consteval void check_value() noexcept {
+  static_assert(value_survives<T>,
+                "asx: an aggregate that owns something must have a name here: GCC 12 would free it twice; write "
+                "`auto v = type{...};` and pass `v` or `asx::moved(v)`");
+}
 
-#define ASX_FUNCTION_SURVIVES(F)                                                                                  \
-  static_assert(::asx::detail::function_survives<F>,                                                              \
-                "asx: a lambda that owns what it captured must have a name here: GCC 12 would free its captures " \
-                "twice; write `auto f = [...]...;` and pass `f` or `asx::moved(f)`")
-#define ASX_VALUE_SURVIVES(T)                                                                                     \
-  static_assert(::asx::detail::value_survives<T>,                                                                 \
-                "asx: an aggregate that owns something must have a name here: GCC 12 would free it twice; write " \
-                "`auto v = type{...};` and pass `v` or `asx::moved(v)`")
+}  // namespace detail
 
 /// What `moved(name)` gives: moved out of the name at once, and handed on as what it is.
 template <class T>
