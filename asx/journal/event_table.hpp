@@ -402,6 +402,8 @@ inline constexpr auto make_event_table = [] {
        {f::number, f::none, "place in the inbox"}, "from outside: operation {o} of {s} gave {a}"},
       {input_fault, "input_fault", "lab", f::task, f::thing, {f::number, f::none, "number of the injector"},
        {f::number, f::none, "its hits so far"}, "fault {a} is injected into {s}, hit {b}"},
+      {input_release, "input_release", "runtime", f::task, f::thing, {f::number, f::none, "place in the inbox"},
+       nothing, "from outside: handle {o} of {s} is gone"},
 
       // ---- diagnostics
       {ghost_violation, "ghost_violation", "kernel", f::thing, f::thing,

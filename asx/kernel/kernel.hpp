@@ -22,6 +22,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <source_location>
@@ -122,6 +123,13 @@ struct region_report {
 struct quiescence_result {
   status first = status::ok;
   std::uint32_t failed = 0;  // Bits: 0 tasks, 1 obligations, 2 regions, 3 timers, 4 channels.
+};
+
+/// Where calls from other threads wait until phase 0 takes them in (asx/runtime/inbox.hpp).
+struct input_port {
+  const std::atomic<void*>* waiting = nullptr;  // Null in there: nothing waits.
+  void* context = nullptr;
+  void (*take)(void* context) noexcept = nullptr;
 };
 
 class ASX_API kernel {
@@ -231,10 +239,13 @@ class ASX_API kernel {
   // ---- what a step asks (asx/runtime/worker_step.hpp)
   [[nodiscard]] instant next_due() noexcept { return earlier(wheel_.next_deadline(), index_.next()); }
   std::uint32_t pass_time(std::uint32_t worker, instant now) noexcept;
-  /// Cancels that found no room are tried again. There is no inbox: calls from outside come between steps.
+  /// What arrived from outside, then cancels that found no room are tried again.
   void take_inputs(std::uint32_t worker, instant now) noexcept {
     now_ = later(now_, now);
     worker_ = worker;
+    // Relaxed: only a hint; who takes it in acquires.
+    if (outside_.waiting->load(std::memory_order_relaxed) != nullptr) [[unlikely]]
+      outside_.take(outside_.context);
     if (!retries_.empty()) [[unlikely]]
       retry_cancels();
   }
@@ -242,6 +253,13 @@ class ASX_API kernel {
   void poll(std::uint32_t worker, place& p, dispatch_source from, instant now, std::uint64_t dispatched) noexcept;
   [[nodiscard]] place* take_stalled(std::uint32_t worker, instant now) noexcept;
   [[nodiscard]] pressure weigh() noexcept;
+
+  /// Looks there in phase 0 from now on; a `waiting` of null looks nowhere.
+  void listen_to(const input_port& outside) noexcept {
+    outside_ = outside;
+    if (outside_.waiting == nullptr) outside_.waiting = &nothing_waits_;
+  }
+  [[nodiscard]] void* input_context() const noexcept { return outside_.context; }
 
   /// Calls visit(record) for every region from the root on, parents first; for reports.
   template <class Visit>
@@ -398,6 +416,8 @@ class ASX_API kernel {
   journal& log_;
   memory_port memory_;
 
+  const std::atomic<void*> nothing_waits_{nullptr};
+  input_port outside_{&nothing_waits_, nullptr, nullptr};
   instant now_{};
   std::uint32_t worker_ = 0;               // Who steps; 0 between steps.
   std::uint64_t cause_ = 0;                // The event that what happens now follows from.

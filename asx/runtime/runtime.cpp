@@ -1,5 +1,6 @@
 #include "asx/runtime/runtime.hpp"
 
+#include "asx/kernel/extension.hpp"
 #include "asx/kernel/report.hpp"
 
 namespace asx {
@@ -35,10 +36,13 @@ runtime::runtime(const runtime_config& config) noexcept
       sched_(scheduling(config), config.memory),
       wheel_(timing(config), config.memory),
       kernel_(config.contract, config.behaviour, sched_, wheel_, log_, config.memory),
+      inbox_(kernel_, config.park.park == nullptr ? parker_.port() : config.park, config.max_foreign,
+             {this, [](void* self, std::uint64_t by) noexcept { static_cast<runtime*>(self)->close_from_outside(by); }},
+             config.arrivals, config.clock.read != nullptr),
       context_{sched_, log_, config.policy},
       order_(config.order, config.seed, config.workers == 0 ? 1 : config.workers) {
   if (config_.clock.read == nullptr) config_.clock = virtual_time_.port();
-  if (config_.park.park == nullptr) config_.park = thread_park();
+  if (config_.park.park == nullptr) config_.park = parker_.port();
   if (started_ != status::ok) return;
   if (config.journaling != journal_mode::off) {
     started_ = log_.open(
@@ -49,8 +53,9 @@ runtime::runtime(const runtime_config& config) noexcept
   if (started_ == status::ok && !kernel_.ready()) started_ = status::resource_exhausted;
   if (started_ != status::ok) return;
   kernel_.set_time(now());
-  log_.append(event_kind::runtime_started, {.time_ns = now().ns, .subject = 1, .a = config.seed, .b = config.workers});
-  journal_configuration(context_, now());
+  log_.append(event_kind::runtime_started,
+              {.time_ns = kernel_.now().ns, .subject = 1, .a = config.seed, .b = config.workers});
+  journal_configuration(context_, kernel_.now());
 }
 
 runtime::~runtime() {
@@ -78,10 +83,50 @@ void runtime::jump_to(instant moment) noexcept {
   kernel_.set_time(now());
 }
 
-void runtime::wait_until(instant moment) noexcept {
-  if (is_virtual()) return jump_to(moment);
-  config_.park.park(config_.park.context, now(), moment);
-  kernel_.set_time(now());
+// Nothing is to be done now. False: nothing will be, or it is not to be waited for. What is decided here depends on the
+// time of the last step alone, which every event after it shows: a replay decides the same.
+bool runtime::wait(const patience& how) noexcept {
+  const instant due = kernel_.next_due();
+  if (is_virtual()) {
+    if (due.is_none() || due > how.due_until) return false;
+    jump_to(due);
+    return true;
+  }
+  if (forced_at_ <= kernel_.now()) {
+    strengthen();
+    return true;
+  }
+  const bool something_comes =
+      due <= how.due_until || (how.for_others && kernel_.foreign_holds() != 0 && kernel_.live_tasks() != 0) ||
+      (how.for_calls && inbox_.calls() != 0) || (how.for_the_end && kernel_.check_quiescence().failed != 0);
+  if (!something_comes || how.limit <= kernel_.now()) return false;
+  config_.park.park(config_.park.context, now(), earlier(earlier(due, how.limit), forced_at_));
+  return true;
+}
+
+// R-213, asked for by a foreign handle. The first time begins the grace, the second one ends it.
+void runtime::close_from_outside(std::uint64_t handle) noexcept {
+  static_cast<void>(extension::next_input(kernel_));
+  const bool is_first = !kernel_.is_shutting_down();
+  const cancel_kind kind = is_first && config_.grace.ns != 0 ? cancel_kind::user : cancel_kind::shutdown;
+  const std::uint64_t asked =
+      extension::note_arrival(kernel_, event_kind::input_close, 1, 0, static_cast<std::uint64_t>(kind), handle);
+  extension::following(kernel_, asked, [&] {
+    if (is_first) {
+      log_.append(event_kind::shutdown_begun,
+                  {.time_ns = kernel_.now().ns, .subject = 1, .a = config_.grace.ns, .cause = asked});
+    }
+    if (kind == cancel_kind::shutdown) return strengthen();
+    forced_at_ = kernel_.now() + config_.grace;
+    static_cast<void>(kernel_.begin_shutdown({cancel_kind::user, "asked from outside"}));
+  });
+}
+
+void runtime::strengthen() noexcept {
+  forced_at_ = instant::none();
+  log_.append(event_kind::shutdown_strengthened,
+              {.time_ns = kernel_.now().ns, .subject = 1, .a = kernel_.live_tasks()});
+  static_cast<void>(kernel_.begin_shutdown({cancel_kind::shutdown, {}}));
 }
 
 step_report runtime::step() noexcept {
@@ -98,9 +143,8 @@ step_report runtime::step(std::uint32_t worker) noexcept {
   return worker_step(context_, worker, kernel_, now());
 }
 
-// Steps until every worker has found nothing in turn. `until`: the moment past which time is not moved; 0 for not at
-// all.
-run_result runtime::run(std::uint64_t max_steps, instant until) noexcept {
+// Steps until every worker has found nothing in turn, and there is nothing to wait for.
+run_result runtime::run(std::uint64_t max_steps, const patience& how) noexcept {
   run_result out;
   if (started_ != status::ok) return {started_, 0, instant::none()};
   if (kernel_.is_inside()) return {status::reentrant, 0, kernel_.next_due()};
@@ -116,30 +160,30 @@ run_result runtime::run(std::uint64_t max_steps, instant until) noexcept {
       continue;
     }
     if (++idle < config_.workers || !sched_.empty()) continue;
-    const instant due = kernel_.next_due();
-    if (due.is_none() || due > until) break;
+    if (!wait(how)) break;
     out.steps -= idle;  // Waiting is no work: a slow clock must not use up the steps.
-    wait_until(due);
     idle = 0;
   }
   out.next_due = kernel_.next_due();
   if (out.ended != status::ok) return out;
+  kernel_.set_time(now());  // What comes from outside from now on is not before the end of this run.
   if (out.steps == max_steps && (idle < config_.workers || !sched_.empty())) {
     out.ended = status::step_limit;
-    log_.append(event_kind::step_limit_reached, {.time_ns = now().ns, .a = max_steps});
+    log_.append(event_kind::step_limit_reached, {.time_ns = kernel_.now().ns, .a = max_steps});
   } else {
-    log_.append(event_kind::run_idle,
-                {.time_ns = now().ns, .a = kernel_.live_tasks(), .b = out.next_due.is_none() ? 0 : out.next_due.ns});
+    log_.append(
+        event_kind::run_idle,
+        {.time_ns = kernel_.now().ns, .a = kernel_.live_tasks(), .b = out.next_due.is_none() ? 0 : out.next_due.ns});
   }
   return out;
 }
 
 run_result runtime::run_until_idle(std::uint64_t max_steps) noexcept {
-  return run(max_steps, instant{});
+  return run(max_steps, {});
 }
 
 run_result runtime::run_until_quiescent(std::uint64_t max_steps) noexcept {
-  return run(max_steps, instant{UINT64_MAX - 1});
+  return run(max_steps, {.due_until = instant{UINT64_MAX - 1}, .for_others = true});
 }
 
 shutdown_result runtime::shutdown(duration grace, std::uint64_t max_steps) {
@@ -150,49 +194,51 @@ shutdown_result runtime::shutdown(duration grace, std::uint64_t max_steps) {
     return out;
   }
   kernel_.set_time(now());
-  log_.append(event_kind::shutdown_begun, {.time_ns = now().ns, .subject = 1, .a = grace.ns});
-  const instant end = now() + grace;
+  log_.append(event_kind::shutdown_begun, {.time_ns = kernel_.now().ns, .subject = 1, .a = grace.ns});
+  const instant end = kernel_.now() + grace;
   if (grace.ns != 0) {
     static_cast<void>(kernel_.begin_shutdown({cancel_kind::user, {}}));
     const std::uint64_t half = max_steps / 2;  // The rest is for those who need to be told twice.
-    while (kernel_.check_quiescence().failed != 0 && now() < end) {
-      const run_result ran = run(half - out.steps, end);
+    while (kernel_.check_quiescence().failed != 0 && kernel_.now() < end) {
+      const run_result ran = run(half - out.steps, {.due_until = end, .for_the_end = true, .limit = end});
       out.steps += ran.steps;
       if (ran.ended != status::ok) break;
-      if (kernel_.check_quiescence().failed != 0) wait_until(end);
+      if (is_virtual() && kernel_.check_quiescence().failed != 0) jump_to(end);
     }
   }
   if (kernel_.check_quiescence().failed != 0 || grace.ns == 0) {
-    log_.append(event_kind::shutdown_strengthened, {.time_ns = now().ns, .subject = 1, .a = kernel_.live_tasks()});
-    static_cast<void>(kernel_.begin_shutdown({cancel_kind::shutdown, {}}));
-    const run_result ran = run(max_steps - out.steps, instant{});
+    strengthen();
+    const run_result ran = run(max_steps - out.steps, {.for_calls = true});
     out.steps += ran.steps;
   }
   out.quiescence = kernel_.check_quiescence();
   log_.append(event_kind::quiescence_checked,
-              {.time_ns = now().ns,
+              {.time_ns = kernel_.now().ns,
                .subject = 1,
                .a = pack(static_cast<std::uint64_t>(out.quiescence.first), out.quiescence.failed)});
   if (!out.is_quiescent()) {
     out.survivors = describe_survivors(kernel_);
     return out;
   }
-  issue_certificate(context_, now());
+  issue_certificate(context_, kernel_.now());
   log_.append(event_kind::runtime_ended,
-              {.time_ns = now().ns, .subject = 1, .a = static_cast<std::uint64_t>(out.quiescence.first)});
+              {.time_ns = kernel_.now().ns, .subject = 1, .a = static_cast<std::uint64_t>(out.quiescence.first)});
   log_.settle();
   has_ended_ = true;
   return out;
 }
 
 void runtime::set_governor(governor g) noexcept {
-  asx::set_governor(context_, g, now());
+  kernel_.set_time(now());
+  asx::set_governor(context_, g, kernel_.now());
 }
 fairness_certificate runtime::certificate() noexcept {
-  return issue_certificate(context_, now());
+  kernel_.set_time(now());
+  return issue_certificate(context_, kernel_.now());
 }
 void runtime::reset_certificate() noexcept {
-  asx::reset_certificate(context_, now());
+  kernel_.set_time(now());
+  asx::reset_certificate(context_, kernel_.now());
 }
 
 }  // namespace asx
