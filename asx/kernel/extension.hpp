@@ -167,6 +167,11 @@ class ASX_API extension {
     if (!t.is_queued()) k.wake(t, why, cause);
   }
 
+  // ---- who looks on
+  [[nodiscard]] static const task_record& task_at(const place& p) noexcept {
+    return static_cast<const task_record&>(p);
+  }
+
   // ---- what arrives from outside (asx/runtime/inbox.hpp)
   /// The task of `c` waits for the foreign handle of that number, or for whatever else wakes it.
   static void wait_for_foreign(cx& c, std::uint64_t handle) noexcept;

@@ -132,6 +132,13 @@ struct input_port {
   void (*take)(void* context) noexcept = nullptr;
 };
 
+/// Who wants to know how long cancels take, each from its first request.
+struct cancel_watch {
+  void* context = nullptr;
+  void (*acknowledged)(void* context, duration after) noexcept = nullptr;
+  void (*completed)(void* context, duration after) noexcept = nullptr;
+};
+
 class ASX_API kernel {
  public:
   kernel(const resource_contract& contract, const kernel_options& options, scheduler& sched, timer_wheel& wheel,
@@ -259,6 +266,7 @@ class ASX_API kernel {
     outside_ = outside;
     if (outside_.waiting == nullptr) outside_.waiting = &nothing_waits_;
   }
+  void watch_cancels(const cancel_watch& by) noexcept { cancel_watch_ = by; }
   [[nodiscard]] void* input_context() const noexcept { return outside_.context; }
 
   /// Calls visit(record) for every region from the root on, parents first; for reports.
@@ -418,6 +426,7 @@ class ASX_API kernel {
 
   const std::atomic<void*> nothing_waits_{nullptr};
   input_port outside_{&nothing_waits_, nullptr, nullptr};
+  cancel_watch cancel_watch_{};
   instant now_{};
   std::uint32_t worker_ = 0;               // Who steps; 0 between steps.
   std::uint64_t cause_ = 0;                // The event that what happens now follows from.

@@ -1,7 +1,11 @@
 #include "asx/runtime/runtime.hpp"
 
+#include <utility>
+
 #include "asx/kernel/extension.hpp"
 #include "asx/kernel/report.hpp"
+#include "asx/runtime/metrics.hpp"
+#include "asx/runtime/poll_probe.hpp"
 
 namespace asx {
 namespace {
@@ -52,6 +56,12 @@ runtime::runtime(const runtime_config& config) noexcept
   }
   if (started_ == status::ok && !kernel_.ready()) started_ = status::resource_exhausted;
   if (started_ != status::ok) return;
+  if (config.measure != nullptr) {
+    kernel_.watch_cancels(
+        {config.measure,
+         [](void* m, duration after) noexcept { static_cast<metrics*>(m)->acknowledge_ns.add(after.ns); },
+         [](void* m, duration after) noexcept { static_cast<metrics*>(m)->complete_ns.add(after.ns); }});
+  }
   kernel_.set_time(now());
   log_.append(event_kind::runtime_started,
               {.time_ns = kernel_.now().ns, .subject = 1, .a = config.seed, .b = config.workers});
@@ -81,6 +91,7 @@ void runtime::jump_to(instant moment) noexcept {
   if (now() == before) return;
   log_.append(event_kind::input_time, {.time_ns = now().ns, .a = now().ns, .b = before.ns});
   kernel_.set_time(now());
+  read_ahead_ = instant::none();
 }
 
 // Nothing is to be done now. False: nothing will be, or it is not to be waited for. What is decided here depends on the
@@ -100,6 +111,7 @@ bool runtime::wait(const patience& how) noexcept {
       due <= how.due_until || (how.for_others && kernel_.foreign_holds() != 0 && kernel_.live_tasks() != 0) ||
       (how.for_calls && inbox_.calls() != 0) || (how.for_the_end && kernel_.check_quiescence().failed != 0);
   if (!something_comes || how.limit <= kernel_.now()) return false;
+  if (config_.measure != nullptr) ++config_.measure->parks;
   config_.park.park(config_.park.context, now(), earlier(earlier(due, how.limit), forced_at_));
   return true;
 }
@@ -130,7 +142,7 @@ void runtime::strengthen() noexcept {
 }
 
 step_report runtime::step() noexcept {
-  if (kernel_.is_inside()) return step(0);  // Not even an order is drawn.
+  if (config_.workers == 1 || kernel_.is_inside()) return step(0);  // No order is drawn, and no clock is read for it.
   return step(order_.next(context_, now()));
 }
 step_report runtime::step(std::uint32_t worker) noexcept {
@@ -140,7 +152,66 @@ step_report runtime::step(std::uint32_t worker) noexcept {
     refused.refused = status::reentrant;
     return refused;
   }
+  if (config_.measure != nullptr || probe_ != nullptr) [[unlikely]]
+    return observed_step(worker);
   return worker_step(context_, worker, kernel_, now());
+}
+
+namespace {
+
+// The kernel, with somebody who looks on at each poll.
+struct observed_host {
+  kernel& host;
+  clock_port clock;
+  metrics* measure;
+  poll_probe* probe;
+  instant ended = instant::none();
+
+  instant next_due() noexcept { return host.next_due(); }
+  std::uint32_t pass_time(std::uint32_t worker, instant now) noexcept { return host.pass_time(worker, now); }
+  void take_inputs(std::uint32_t worker, instant now) noexcept { host.take_inputs(worker, now); }
+  std::uint64_t queued_by(place& p) noexcept { return host.queued_by(p); }
+  place* take_stalled(std::uint32_t worker, instant now) noexcept { return host.take_stalled(worker, now); }
+  pressure weigh() noexcept { return host.weigh(); }
+  void poll(std::uint32_t worker, place& p, dispatch_source from, instant now, std::uint64_t dispatched) noexcept {
+    if (probe != nullptr) {
+      const auto& t = extension::task_at(p);
+      probe->begin(t.task(), t.name.view(), t.site, now);
+    }
+    host.poll(worker, p, from, now, dispatched);
+    if (probe != nullptr) probe->end();
+    if (measure == nullptr) return;
+    ended = clock.now();
+    ++measure->polls[static_cast<std::size_t>(from)];
+    measure->poll_ns.add((ended - now).ns);
+  }
+};
+
+}  // namespace
+
+step_report runtime::observed_step(std::uint32_t worker) noexcept {
+  const instant ahead = std::exchange(read_ahead_, instant::none());
+  observed_host host{kernel_, config_.clock, config_.measure, probe_};
+  const step_report out = worker_step(context_, worker, host, ahead.is_none() ? now() : ahead);
+  if (is_running_) read_ahead_ = host.ended;
+  if (config_.measure != nullptr) config_.measure->passed += out.passed;
+  return out;
+}
+
+const metrics& runtime::measured() noexcept {
+  ASX_ASSERT(config_.measure != nullptr, "what was measured is read where measuring was asked for");
+  metrics& m = *config_.measure;
+  m.wakes = 0;
+  m.queued = {};
+  for (std::uint32_t w = 0; w < sched_.workers(); ++w) {  // asx: bounded by the number of workers
+    m.wakes += sched_.insertions(w);
+    for (std::size_t i = 0; i < m.queued.size(); ++i) m.queued[i] += sched_.depth(w, static_cast<lane>(i));
+  }
+  m.live_tasks = kernel_.live_tasks();
+  m.live_regions = kernel_.live_regions();
+  m.live_timers = kernel_.live_timers();
+  m.foreign_holds = kernel_.foreign_holds();
+  return m;
 }
 
 // Steps until every worker has found nothing in turn, and there is nothing to wait for.
@@ -148,6 +219,7 @@ run_result runtime::run(std::uint64_t max_steps, const patience& how) noexcept {
   run_result out;
   if (started_ != status::ok) return {started_, 0, instant::none()};
   if (kernel_.is_inside()) return {status::reentrant, 0, kernel_.next_due()};
+  is_running_ = true;
   std::uint32_t idle = 0;  // Steps in a row that found nothing; drawn orders need more of them to be sure.
   while (out.steps < max_steps) {
     if (config_.contract.overflow == trace_overflow::reject && log_.reserve(events_of_a_step) != status::ok) {
@@ -164,6 +236,8 @@ run_result runtime::run(std::uint64_t max_steps, const patience& how) noexcept {
     out.steps -= idle;  // Waiting is no work: a slow clock must not use up the steps.
     idle = 0;
   }
+  is_running_ = false;
+  read_ahead_ = instant::none();
   out.next_due = kernel_.next_due();
   if (out.ended != status::ok) return out;
   kernel_.set_time(now());  // What comes from outside from now on is not before the end of this run.

@@ -36,6 +36,9 @@
 
 namespace asx {
 
+class poll_probe;
+struct metrics;
+
 struct runtime_config {
   resource_contract contract = resource_contract::core();
   kernel_options behaviour{};
@@ -53,6 +56,7 @@ struct runtime_config {
   park_port park{};    // How to wait for a clock that moves by itself; none: a thread_parker of the runtime's own.
   std::uint32_t max_foreign = 256;         // Foreign handles that may live at a time.
   duration grace = duration::seconds(10);  // Of a shutdown that is asked for from outside (foreign_handle, signals).
+  metrics* measure = nullptr;              // Where to count and to time; null: nowhere, and at no cost.
   arrival_feed arrivals{};                 // Of a run that is played again: what comes from outside comes from here.
   memory_port memory = heap_memory();
 };
@@ -106,6 +110,12 @@ class ASX_API runtime {
   }
   [[nodiscard]] asx::inbox& inbox() noexcept { return inbox_; }
 
+  /// What config.measure points to, with its gauges as they are now.
+  [[nodiscard]] const metrics& measured() noexcept;
+  /// Tells it of every poll from now on; null: nobody. For a watchdog.
+  void attach(poll_probe* probe) noexcept { probe_ = probe; }
+  [[nodiscard]] clock_port clock() const noexcept { return config_.clock; }
+
   void set_governor(governor g) noexcept;
   fairness_certificate certificate() noexcept;
   void reset_certificate() noexcept;
@@ -124,6 +134,7 @@ class ASX_API runtime {
   void jump_to(instant moment) noexcept;
   void close_from_outside(std::uint64_t handle) noexcept;
   void strengthen() noexcept;
+  [[nodiscard]] step_report observed_step(std::uint32_t worker) noexcept;
   [[nodiscard]] bool is_virtual() const noexcept { return config_.clock.context == &virtual_time_; }
 
   runtime_config config_;
@@ -136,8 +147,11 @@ class ASX_API runtime {
   thread_parker parker_;
   asx::inbox inbox_;                     // Behind what its handles unpark, before what it wakes.
   instant forced_at_ = instant::none();  // When the grace ends that a handle began.
+  poll_probe* probe_ = nullptr;
+  instant read_ahead_ = instant::none();  // The end of the last poll that was timed: the time of the next step.
   step_context context_;
   worker_order order_;
+  bool is_running_ = false;
   bool has_ended_ = false;
 };
 
