@@ -23,6 +23,9 @@ class kernel;
 [[nodiscard]] ASX_API std::string describe_tree(const kernel& k);
 /// The same as one JSON value: {"now_ns":..,"regions":[..]} with regions nested in "regions".
 [[nodiscard]] ASX_API std::string describe_tree_json(const kernel& k);
+/// One line a live task, in order of regions and then of creation: number, name, state, what it waits for, polls, age,
+/// where it was spawned, and its region. The first line says how many there are.
+[[nodiscard]] ASX_API std::string describe_tasks(const kernel& k);
 /// What keeps the runtime from being at rest, one line each: who, in which state, what it waits for, who holds it.
 [[nodiscard]] ASX_API std::string describe_survivors(const kernel& k);
 

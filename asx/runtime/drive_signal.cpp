@@ -36,8 +36,8 @@ void on_signal(int number) {
 }
 
 void print_tasks(void* k) noexcept {
-  const std::string text = describe_tree(*static_cast<kernel*>(k));
-  std::fprintf(stderr, "%s", text.c_str());
+  const std::string text = describe_tasks(*static_cast<kernel*>(k));
+  std::fprintf(stderr, "asx: %s", text.c_str());
   std::fflush(stderr);
 }
 

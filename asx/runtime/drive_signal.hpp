@@ -58,7 +58,7 @@ class ASX_API signal_watch {
 /// Each of them begins an orderly shutdown of the runtime.
 [[nodiscard("the watch ends when it goes")]] ASX_API signal_watch
 cancel_on_signal(runtime& rt, std::initializer_list<int> signals) noexcept;
-/// Each of them prints the tree of regions and tasks to stderr, soon: between two polls.
+/// Each of them prints describe_tasks (asx/kernel/report.hpp) to stderr, between two polls.
 [[nodiscard("the watch ends when it goes")]] ASX_API signal_watch
 list_tasks_on_signal(runtime& rt, std::initializer_list<int> signals) noexcept;
 

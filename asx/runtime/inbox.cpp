@@ -133,7 +133,7 @@ status inbox::open(const order& what, foreign_handle& out) noexcept {
 }
 
 void inbox::take() noexcept {
-  if (is_fed()) return take_fed();
+  if (is_fed() && !feed_.is_over(feed_.context)) return take_fed();
   // Acquire: pairs with the release in push.
   auto* s = static_cast<foreign_slot*>(core_->newest.exchange(nullptr, std::memory_order_acquire));
   foreign_slot* oldest = nullptr;
@@ -165,6 +165,7 @@ void inbox::release_hold(foreign_slot& slot) noexcept {
 }
 
 void inbox::do_as_said(foreign_slot& slot, std::uint32_t said) noexcept {
+  if (slot.number == 0) return;  // A replay has let go of it before its handle said so.
   if ((said & foreign_word::wake) != 0) extension::arrive_wake(home_, slot.task, slot.number);
   if ((said & foreign_word::result) != 0) {
     const detail::task_record* const t = extension::live_task(home_, slot.task);

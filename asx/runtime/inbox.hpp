@@ -104,10 +104,13 @@ struct foreign_arrival {
   std::uint64_t handle = 0;
   std::uint32_t said = 0;
 };
-/// Where a replay's inputs come from, in place of the handles; false: nothing arrives at this step any more.
+/// Where a replay's inputs come from, in place of the handles.
 struct arrival_feed {
   void* context = nullptr;
+  /// False: nothing more arrives at this step.
   bool (*next)(void* context, foreign_arrival& out) noexcept = nullptr;
+  /// True: nothing will arrive from here any more, and the handles are heard again.
+  bool (*is_over)(void* context) noexcept = nullptr;
 };
 /// What the inbox asks of the drive: begin to shut down, because of an event.
 struct close_port {
@@ -142,6 +145,8 @@ class ASX_API inbox {
   [[nodiscard]] bool is_fed() const noexcept { return feed_.next != nullptr; }
   /// False in virtual time, and when inputs come from a feed: then nothing may depend on threads.
   [[nodiscard]] bool is_live() const noexcept { return is_live_; }
+  /// Whether somebody outside may still say something: not once a feed is over.
+  [[nodiscard]] bool may_hear() const noexcept { return !is_fed() || !feed_.is_over(feed_.context); }
   /// Calls in flight: their results have not arrived.
   [[nodiscard]] std::uint32_t calls() const noexcept { return calls_; }
   [[nodiscard]] std::uint32_t open_handles() const noexcept { return open_; }

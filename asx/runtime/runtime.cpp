@@ -107,9 +107,10 @@ bool runtime::wait(const patience& how) noexcept {
     strengthen();
     return true;
   }
-  const bool something_comes =
-      due <= how.due_until || (how.for_others && kernel_.foreign_holds() != 0 && kernel_.live_tasks() != 0) ||
-      (how.for_calls && inbox_.calls() != 0) || (how.for_the_end && kernel_.check_quiescence().failed != 0);
+  const bool waits_for_others = (how.for_others && kernel_.foreign_holds() != 0 && kernel_.live_tasks() != 0) ||
+                                (how.for_calls && inbox_.calls() != 0);
+  const bool something_comes = due <= how.due_until || (waits_for_others && inbox_.may_hear()) ||
+                               (how.for_the_end && kernel_.check_quiescence().failed != 0);
   if (!something_comes || how.limit <= kernel_.now()) return false;
   if (config_.measure != nullptr) ++config_.measure->parks;
   config_.park.park(config_.park.context, now(), earlier(earlier(due, how.limit), forced_at_));
