@@ -19,8 +19,8 @@
 // 6  In virtual time and in a replay the function runs on the runtime's own thread: the same run each time, if the
 //    function gives the same value.
 //
-// GCC 12 destroys a lambda that owns something twice when it is written inside a co_await expression: name it first, and
-// move it in.
+// GCC 12 destroys a lambda that owns something twice when it is written inside a co_await expression: name it first,
+// and move it in.
 //
 // Cancel points: blocking, before the function was submitted.
 // Threads: the runtime's; the function runs on another, and what it touches is not the runtime's then.

@@ -11,9 +11,9 @@
 //     const asx::live_replay again = asx::replay_live(run, config, program);
 //     std::puts(again.report().c_str());                    // the same run, or the first event that differs
 //
-// 1  Everything that a live run on one thread learns from outside is in its journal: the time of a step is the time of
-//    the first event that follows it, and what arrived through the inbox is marked `arrived`. A replay reads the clock
-//    and the inbox from there, by the number of the event that comes next, so each comes at the step where it came.
+// 1  Everything that a live run on one thread learns from outside is in its journal: the time of a step is that of the
+//    first event that follows it, and what arrived through the inbox is marked `arrived`. A replay reads clock and
+//    inbox from there, by the number of the event that comes next, so each comes at the step where it came.
 // 2  A program whose only inputs come through asx - cx::now, handles, results of blocking calls that return the same
 //    again - has the same digest. Threads may run as in the live run; what they say is not heard.
 // 3  The first event that differs is found when it happens. From there on time jumps as in the lab and handles are

@@ -4,10 +4,10 @@
 //
 // Users write co_await blocking(pool, f) (asx/coro/blocking.hpp); this is what lies under it.
 //
-// 1  A pool has at most `threads` threads, started when they are first needed, and at most `queue` calls that wait for
-//    one. One call more is refused: resource_exhausted, and nothing has changed.
+// 1  A pool has at most `threads` threads, started when first needed, and at most `queue` calls that wait for one. One
+//    call more is refused: resource_exhausted, and nothing has changed.
 // 2  Calls are begun first come, first served.
-// 3  From submit until it has arrived a call is a foreign hold, and an obligation of the root region where that
+// 3  From submit until it has arrived a call is a foreign hold, and an obligation of the root region where it
 //    takes one: the runtime is not at rest, and its shutdown waits.
 // 4  In a runtime that is not live - virtual time, or a run that is played again - a call is run at once on the
 // runtime's

@@ -11,8 +11,8 @@
 // 2  The first signal begins a shutdown with runtime_config::grace, a second one ends the grace (inbox.hpp, law 5).
 // 3  A look changes nothing in the run: no event tells of it.
 // 4  A watch is no foreign hold: a run ends as if it were not there.
-// 5  One watch a signal in a process: another one is refused, and is_on says so. What was there before comes back when
-//    the watch goes.
+// 5  One watch a signal in a process: another one is refused, and is_on says so. What was there before comes back
+//    when the watch goes.
 //
 // Cancel points: none.
 // Threads: watches are made and dropped on the runtime's thread; the signal may arrive on any.
@@ -38,7 +38,7 @@ class ASX_API signal_watch {
   signal_watch& operator=(signal_watch&& other) noexcept;
   ~signal_watch() { drop(); }
 
-  /// ok; or why no signal is watched: invalid_argument (a number that cannot be caught, too many, or watched already),
+  /// ok; or why no signal is watched: invalid_argument (a number that cannot be caught, too many, or watched),
   /// resource_exhausted (no foreign handle is left).
   [[nodiscard]] status code() const noexcept { return code_; }
   [[nodiscard]] bool is_on() const noexcept { return count_ != 0; }

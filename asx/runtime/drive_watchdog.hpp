@@ -6,8 +6,8 @@
 //
 //     asx: task 7 'parser' is being polled for 103 ms (spawned at orders.cpp:31); nobody else runs meanwhile
 //
-// 1  It looks from a thread of its own and reads only what was put there for it (poll_probe.hpp): a task that loops for
-//    ever is named, too.
+// 1  It looks from a thread of its own and reads only what was put there for it (poll_probe.hpp): a task that loops
+//    for ever is named, too.
 // 2  Each poll that is too long is told of once, between `limit` and two limits after it began.
 // 3  Without a watchdog a runtime pays nothing; with one, a few stores a poll. It changes nothing in a run.
 //

@@ -35,7 +35,7 @@ class poll_probe {
   void begin(task_id task, std::string_view name, const std::source_location& site, instant now) noexcept {
     std::array<std::uint64_t, 3> words{};
     std::memcpy(words.data(), name.data(), name.size() < 23 ? name.size() : 23);
-    // Release, each: a reader that sees one of these also sees that the poll before it is over (the turn's last store).
+    // Release, each: a reader that sees one of these also sees that the poll before is over (the turn's last store).
     for (std::size_t i = 0; i < words.size(); ++i) name_[i].store(words[i], std::memory_order_release);
     task_.store(task.value, std::memory_order_release);
     began_.store(now.ns, std::memory_order_release);

@@ -8,8 +8,8 @@
 //     rt.shutdown();
 //
 // U-02   run_until_idle never moves virtual time and never waits; run_until_quiescent jumps to the next timer or
-//        deadline, or parks until then when the clock moves by itself. While a foreign hold is open and tasks are alive
-//        it parks for that, too, with nothing due.
+//        deadline, or parks until then when the clock moves by itself. While a foreign hold is open and tasks are
+//        alive it parks for that, too, with nothing due.
 // U-03   every run takes a limit of steps and says so when it is met: step_limit.
 // shutdown asks everything to cancel, waits for the grace, then tells everything to shut down; it ends at
 //        quiescence or at the limit, and names what is left. On a clock that moves by itself it waits for blocking
