@@ -20,7 +20,7 @@ struct watchdog::guard {
   void watch() {
     std::unique_lock lock(door);
     const auto pause = std::chrono::nanoseconds(options.limit.ns / 2 + 1);
-    std::uint64_t told = 0;
+    std::uint32_t told = 0;  // No poll has an even turn.
     while (!is_over) {
       leave.wait_for(lock, pause);
       running_poll seen;

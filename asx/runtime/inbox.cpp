@@ -56,6 +56,10 @@ struct inbox_core {
 
 }  // namespace detail
 
+static_assert(detail::foreign_word::cancels >> detail::foreign_word::first_cancel ==
+                  (1U << cancel_kind_table.size()) - 1,
+              "every kind of cancel has its bit");
+
 using detail::foreign_slot;
 using detail::foreign_word;
 

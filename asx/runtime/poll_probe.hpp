@@ -10,6 +10,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <source_location>
@@ -22,7 +23,7 @@ namespace asx {
 
 /// A poll that is going on.
 struct running_poll {
-  std::uint64_t turn = 0;  // Which poll of the runtime it is.
+  std::uint32_t turn = 0;  // Which poll of the runtime it is; it wraps.
   task_id task{};
   instant began{};
   const char* file = "";  // Where the task was spawned.
@@ -33,14 +34,13 @@ struct running_poll {
 class poll_probe {
  public:
   void begin(task_id task, std::string_view name, const std::source_location& site, instant now) noexcept {
-    std::array<std::uint64_t, 3> words{};
-    std::memcpy(words.data(), name.data(), name.size() < 23 ? name.size() : 23);
+    image seen{.task = task.value, .began = now.ns, .name = {}, .line = site.line()};
+    std::memcpy(seen.name.data(), name.data(), name.size() < 23 ? name.size() : 23);
+    std::array<std::uint32_t, words> plain;
+    std::memcpy(plain.data(), &seen, sizeof plain);
     // Release, each: a reader that sees one of these also sees that the poll before is over (the turn's last store).
-    for (std::size_t i = 0; i < words.size(); ++i) name_[i].store(words[i], std::memory_order_release);
-    task_.store(task.value, std::memory_order_release);
-    began_.store(now.ns, std::memory_order_release);
+    for (std::size_t i = 0; i < words; ++i) image_[i].store(plain[i], std::memory_order_release);
     file_.store(site.file_name(), std::memory_order_release);
-    line_.store(site.line(), std::memory_order_release);
     turn_.store(++last_turn_, std::memory_order_release);  // Pairs with the first load of read.
   }
   void end() noexcept { turn_.store(++last_turn_, std::memory_order_relaxed); }
@@ -49,24 +49,34 @@ class poll_probe {
   [[nodiscard]] bool read(running_poll& out) const noexcept {
     out.turn = turn_.load(std::memory_order_acquire);
     if (out.turn % 2 == 0) return false;
-    std::array<std::uint64_t, 3> words{};
-    for (std::size_t i = 0; i < words.size(); ++i) words[i] = name_[i].load(std::memory_order_acquire);
-    out.task = task_id{task_.load(std::memory_order_acquire)};
-    out.began = {began_.load(std::memory_order_acquire)};
+    std::array<std::uint32_t, words> plain;
+    for (std::size_t i = 0; i < words; ++i) plain[i] = image_[i].load(std::memory_order_acquire);
     out.file = file_.load(std::memory_order_acquire);
-    out.line = line_.load(std::memory_order_acquire);
-    std::memcpy(out.name.data(), words.data(), out.name.size());
-    return turn_.load(std::memory_order_relaxed) == out.turn;
+    if (turn_.load(std::memory_order_relaxed) != out.turn) return false;
+    image seen{};
+    std::memcpy(&seen, plain.data(), sizeof plain);
+    out.task = task_id{seen.task};
+    out.began = {seen.began};
+    out.line = seen.line;
+    out.name = seen.name;
+    return true;
   }
 
  private:
-  std::uint64_t last_turn_ = 0;         // The writer's own.
-  std::atomic<std::uint64_t> turn_{0};  // Odd while a poll goes on.
-  std::atomic<std::uint64_t> task_{0};
-  std::atomic<std::uint64_t> began_{0};
+  // Kept in words that every machine can store at once.
+  struct image {
+    std::uint64_t task;
+    std::uint64_t began;
+    std::array<char, 24> name;
+    std::uint32_t line;
+  };
+  static constexpr std::size_t words = 11;
+  static_assert(offsetof(image, line) == 40, "eleven words hold everything");
+
+  std::uint32_t last_turn_ = 0;         // The writer's own.
+  std::atomic<std::uint32_t> turn_{0};  // Odd while a poll goes on.
+  std::array<std::atomic<std::uint32_t>, words> image_{};
   std::atomic<const char*> file_{""};
-  std::atomic<std::uint32_t> line_{0};
-  std::array<std::atomic<std::uint64_t>, 3> name_{};
 };
 
 }  // namespace asx
