@@ -142,6 +142,12 @@ class ASX_API inbox {
   /// handles, or no memory.
   [[nodiscard]] status open(const order& what, foreign_handle& out) noexcept;
 
+  /// Nobody waits for its result any more: its hold ends, and nobody is told of what still comes. The handle lives on.
+  void forget(detail::foreign_slot& slot) noexcept {
+    slot.arrived = nullptr;
+    release_hold(slot);
+  }
+
   /// True when inputs come from a feed: what handles say themselves is not heard.
   [[nodiscard]] bool is_fed() const noexcept { return feed_.next != nullptr; }
   /// False in virtual time, and when inputs come from a feed: then nothing may depend on threads.

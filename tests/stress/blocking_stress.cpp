@@ -163,30 +163,38 @@ TEST(blocking_stress, shutdown_waits_for_a_call_in_flight) {  // R-135
   opener.join();
 }
 
-TEST(blocking_stress, one_that_is_dropped_is_waited_for_or_not_begun) {  // law 3
+// Ready as soon as somebody is inside.
+class entered_op {
+ public:
+  explicit entered_op(door& d) noexcept : door_(d) {}
+  status poll(cx& c) noexcept {
+    if (door_.inside.load() != 0) return status::ok;
+    c.yield();
+    return status::would_block;
+  }
+  void take() const noexcept {}
+
+ private:
+  door& door_;
+};
+
+TEST(blocking_stress, one_that_is_dropped_is_waited_for) {  // law 3
   blocking_pool pool({.threads = 1, .queue = 4});
   door d;
   asx::live_runtime rt;
-  std::atomic<int> begun{0};
-  std::thread opener;
   auto made = asx::spawn_in(rt->kernel(), rt->root(), {}, [&](cx) -> task<> {
     int local = 0;
-    {
-      auto running = blocking(pool, [&] {
-        begun.fetch_add(1);
-        d.pass();
-        local = 1;
-      });
-      auto waiting = blocking(pool, [&] { begun.fetch_add(1); });
-      co_await asx::select(std::move(running), std::move(waiting), asx::sleep(asx::duration::milliseconds(5)));
-    }
+    auto running = blocking(pool, [&d, &local] {
+      d.pass();
+      local = 1;
+    });
+    auto waiting = blocking(pool, [] {});
+    co_await asx::select(std::move(running), std::move(waiting), entered_op(d));
     EXPECT_EQ(local, 1) << "its frame was there until it had returned";
   });
-  rt->run_until_idle();
-  d.await_inside(1);
-  opener = std::thread([&] {
-    std::this_thread::sleep_for(
-        std::chrono::milliseconds(30));  // Most often the select is over by then; either is well.
+  std::thread opener([&] {
+    d.await_inside(1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // Most often the select is over by then.
     d.open();
   });
   EXPECT_EQ(rt->run_until_quiescent(UINT64_MAX).ended, status::ok);
