@@ -81,6 +81,7 @@
 #include "asx/coro/blocking.hpp"  // calls that block, on threads that may
 #include "asx/coro/chan.hpp"      // reserve, send, recv
 #include "asx/coro/combine.hpp"   // join_all, race, first_ok, quorum, retry, for_each
+#include "asx/coro/foreign.hpp"   // a value from another thread
 #include "asx/coro/near.hpp"      // oneshot, watch, broadcast, rendezvous
 #include "asx/coro/region.hpp"    // blocks that wait for their children
 #include "asx/coro/run.hpp"       // a whole program

@@ -22,7 +22,7 @@ class player {
   [[nodiscard]] event_sink sink() noexcept {
     return {this, [](void* self, std::span<const event> batch) noexcept { static_cast<player*>(self)->take(batch); }};
   }
-  [[nodiscard]] clock_port clock() noexcept {
+  [[nodiscard]] clock_port recorded_time() noexcept {
     return {this, [](void* self) noexcept {
               auto& p = *static_cast<player*>(self);
               if (const event* const e = p.next(); e != nullptr) p.now_ = later(p.now_, instant{e->time_ns});
@@ -142,7 +142,7 @@ live_replay replay_live(const live_recording& recorded, const runtime_config& co
   live_replay out;
   player p(recorded);
   runtime_config again = config;
-  again.clock = p.clock();
+  again.clock = p.recorded_time();
   again.park = p.park();
   again.sink = p.sink();
   again.arrivals = p.arrivals();

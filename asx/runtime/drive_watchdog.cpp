@@ -15,7 +15,7 @@
 namespace asx {
 
 struct watchdog::guard {
-  guard(runtime& rt, const watchdog_options& o) noexcept : home(rt), clock(rt.clock()), options(o) {}
+  guard(runtime& rt, const watchdog_options& o) noexcept : home(rt), clock(rt.clock_in_use()), options(o) {}
 
   void watch() {
     std::unique_lock lock(door);

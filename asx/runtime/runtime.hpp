@@ -114,7 +114,7 @@ class ASX_API runtime {
   [[nodiscard]] const metrics& measured() noexcept;
   /// Tells it of every poll from now on; null: nobody. For a watchdog.
   void attach(poll_probe* probe) noexcept { probe_ = probe; }
-  [[nodiscard]] clock_port clock() const noexcept { return config_.clock; }
+  [[nodiscard]] clock_port clock_in_use() const noexcept { return config_.clock; }
 
   void set_governor(governor g) noexcept;
   fairness_certificate certificate() noexcept;
