@@ -102,7 +102,7 @@ bool inbox::make_core() noexcept {
   }
   made->park = park_;
   for (std::uint32_t i = max_handles_; i != 0; --i) {
-    made->slots[i - 1].next = std::exchange(free_, &made->slots[i - 1]);
+    made->slots[i - 1].next_free = std::exchange(free_, &made->slots[i - 1]);
   }
   core_ = made;
   home_.listen_to(
@@ -120,8 +120,7 @@ status inbox::open(const order& what, foreign_handle& out) noexcept {
   if (park_.unpark == nullptr) return refuse(status::invalid_argument);
   if (open_ >= max_handles_ || !extension::has_trace(home_, 2)) return refuse(status::resource_exhausted);
   if (core_ == nullptr && !make_core()) return refuse(status::resource_exhausted);
-  foreign_slot& s = *std::exchange(free_, free_->next);
-  s.next = nullptr;
+  foreign_slot& s = *std::exchange(free_, free_->next_free);
   s.number = ++last_number_;
   s.task = what.task;
   s.is_hold = has_task && what.is_hold;
@@ -208,7 +207,9 @@ void inbox::do_as_said(foreign_slot& slot, std::uint32_t said) noexcept {
     slot.task = {};
     slot.context = nullptr;
     slot.arrived = nullptr;
-    slot.next = std::exchange(free_, &slot);
+    slot.next_free = std::exchange(free_, &slot);
+    // What a replay did not hear is not heard by the next one who lives here.
+    if (is_fed()) slot.said.fetch_and(foreign_word::in_stack, std::memory_order_relaxed);
     --open_;
   }
 }

@@ -50,7 +50,7 @@ struct foreign_word {
 
 struct foreign_slot {
   std::atomic<std::uint32_t> said{0};
-  foreign_slot* next = nullptr;  // The one before it in the stack, or in the list of free ones.
+  foreign_slot* next = nullptr;  // The one before it in the stack.
   // Of the runtime's thread alone:
   std::uint64_t number = 0;  // Of the handle, from 1; 0 while it is free.
   task_handle task{};
@@ -58,6 +58,7 @@ struct foreign_slot {
   bool is_call = false;
   void* context = nullptr;
   void (*arrived)(void* context) noexcept = nullptr;  // A result was taken in, or a look was asked for.
+  foreign_slot* next_free = nullptr;                  // A replay frees slots that still lie in the stack, unheard.
 };
 
 struct inbox_core;
