@@ -6,15 +6,13 @@
 //
 // 1  The function runs on a thread of the pool; the others go on meanwhile. It gets no cx: it is no task.
 // 2  The task ends only after the function has returned. A cancel that comes before it was submitted is seen, and
-// nothing
-//    is called; one that comes later waits: the value is given, and the next cancel point sees it. So the function
-//    may refer to what lives in the coroutine.
+//    nothing is called; one that comes later waits: the value is given, and the next cancel point sees it. So the
+//    function may refer to what lives in the coroutine.
 // 3  An operation that is dropped while its function runs - it lost a select, or its task was ended by force - makes
-// the
-//    whole runtime wait for it, for the same reason. One that has not begun is not called. Do not select over calls.
-// 4  A full queue refuses: the coroutine ends with resource_exhausted (attempt sees it). To wait instead, take a unit
-// of
-//    a semaphore first.
+//    the whole runtime wait for it, for the same reason. One that has not begun is not called. Do not select over
+//    calls.
+// 4  A full queue refuses: the coroutine ends with resource_exhausted (attempt sees it). To wait instead, take a
+//    unit of a semaphore first.
 // 5  An exception of the function goes to whoever awaits, and panics the task if nobody catches it there.
 // 6  In virtual time and in a replay the function runs on the runtime's own thread: the same run each time, if the
 //    function gives the same value.

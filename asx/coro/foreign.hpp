@@ -7,8 +7,7 @@
 // 1  The promise is kept once: set gives the value, and the task that made the pair is woken by an input (inbox.hpp).
 // 2  A promise that is dropped without a value ends the await with disconnected.
 // 3  A cancelled await ends at once; what comes later is destroyed by whoever brings it. So the other side must not
-// refer
-//    to the coroutine: what it needs, it owns. Where it must, use blocking.
+//    refer to the coroutine: what it needs, it owns. Where it must, use blocking.
 // 4  While both are there, and nothing has come, it is a foreign hold.
 // 5  A replay waits for the other side to bring its value again, at the step where it came (replay_live.hpp).
 //

@@ -17,8 +17,7 @@
 // 2  A program whose only inputs come through asx - cx::now, handles, results of blocking calls that return the same
 //    again - has the same digest. Threads may run as in the live run; what they say is not heard.
 // 3  The first event that differs is found when it happens. From there on time jumps as in the lab and handles are
-// heard,
-//    so that the program comes to its end.
+//    heard, so that the program comes to its end.
 // 4  A recording that is cut, as of a process that died, is played to its end, and the run goes on from there by
 // itself.
 //

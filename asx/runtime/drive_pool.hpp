@@ -10,8 +10,7 @@
 // 3  From submit until it has arrived a call is a foreign hold, and an obligation of the root region where it
 //    takes one: the runtime is not at rest, and its shutdown waits.
 // 4  In a runtime that is not live - virtual time, or a run that is played again - a call is run at once on the
-// runtime's
-//    own thread, and arrives as an input: the lab sees the same program without threads.
+//    runtime's own thread, and arrives as an input: the lab sees the same program without threads.
 //
 // Cancel points: none.
 // Threads: submit and withdraw are of the thread of the runtime that asks; several runtimes may share a pool.

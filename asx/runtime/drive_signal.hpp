@@ -5,9 +5,8 @@
 //     const asx::signal_watch look = asx::list_tasks_on_signal(*rt, {SIGUSR1});       // kill -USR1: who is alive, to
 //     stderr
 //
-// 1  A handler only speaks through a foreign handle, which is safe in a signal; the drive does the rest in phase 0 of
-// its
-//    next step, and is unparked for it.
+// 1  A handler only speaks through a foreign handle, which is safe in a signal; the drive does the rest in phase 0
+//    of its next step, and is unparked for it.
 // 2  The first signal begins a shutdown with runtime_config::grace, a second one ends the grace (inbox.hpp, law 5).
 // 3  A look changes nothing in the run: no event tells of it.
 // 4  A watch is no foreign hold: a run ends as if it were not there.

@@ -13,8 +13,7 @@
 //
 // Cancel points: none.
 // Threads: made and dropped on the runtime's thread; the report is called on the watchdog's own. The runtime's clock
-// must
-//          be one that any thread may read, as live_runtime's is.
+//          must be one that any thread may read, as live_runtime's is.
 // Lifetime: it is gone before its runtime is. One for each runtime.
 #pragma once
 

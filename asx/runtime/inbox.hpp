@@ -14,8 +14,7 @@
 //    cancel, shutdown, gone. Each that has an effect is an input in the journal, marked `arrived`; a task that has
 //    ended is left alone.
 // 4  A handle to a task is a foreign hold while it lives: run_until_quiescent parks for it while tasks are
-// alive,
-//    instead of ending, and stall polls wait. In virtual time nobody parks, and the run ends.
+//    alive, instead of ending, and stall polls wait. In virtual time nobody parks, and the run ends.
 // 5  shut_down begins an orderly shutdown with runtime_config::grace; said again, the grace is over.
 //
 // Cancel points: none.

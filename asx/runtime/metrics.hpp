@@ -10,9 +10,8 @@
 // 2  It costs one reading of the clock for each poll: the end of one is the time of the next step.
 // 3  Histograms are log-linear, four steps for each power of two: a quantile is off by at most a quarter. They have a
 //    fixed size, and nothing is allocated.
-// 4  Times from a cancel are in the time of steps: from the step in which it was first asked for to the step in which
-// it
-//    was acknowledged, and to the one in which the task ended.
+// 4  Times from a cancel are in the time of steps: from the step in which it was first asked for to the step in
+//    which it was acknowledged, and to the one in which the task ended.
 //
 // Cancel points: none. Threads: the runtime's; a copy is anybody's. Lifetime: it outlives the runtime that measures.
 #pragma once

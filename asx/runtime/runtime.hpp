@@ -18,9 +18,8 @@
 // No globals: two runtimes may live in one process.
 //
 // Cancel points: none: whoever runs a runtime is no task.
-// Threads: one, but for foreign handles (inbox.hpp). Workers are virtual: they are stepped in turn, or in an order
-// drawn
-//          from the seed.
+// Threads: one, but for foreign handles (inbox.hpp). Workers are virtual: they are stepped in turn, or in an order that
+//          the seed draws.
 // Lifetime: the destructor shuts down without grace; what does not end within the limit is printed, and the process
 //           aborts, because memory that tasks point to is about to go. Call shutdown to decide for yourself.
 #pragma once
@@ -145,7 +144,7 @@ class ASX_API runtime {
   timer_wheel wheel_;
   asx::kernel kernel_;
   thread_parker parker_;
-  asx::inbox inbox_;                     // Behind what its handles unpark, before what it wakes.
+  asx::inbox inbox_;                     // Goes before the kernel that it wakes and the parker that its handles unpark.
   instant forced_at_ = instant::none();  // When the grace ends that a handle began.
   poll_probe* probe_ = nullptr;
   instant read_ahead_ = instant::none();  // The end of the last poll that was timed: the time of the next step.
