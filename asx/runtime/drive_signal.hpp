@@ -2,8 +2,7 @@
 //
 //     asx::live_runtime rt;
 //     const asx::signal_watch stop = asx::cancel_on_signal(*rt, {SIGINT, SIGTERM});   // Ctrl-C: shut down in order
-//     const asx::signal_watch look = asx::list_tasks_on_signal(*rt, {SIGUSR1});       // kill -USR1: who is alive, to
-//     stderr
+//     const asx::signal_watch look = asx::list_tasks_on_signal(*rt, {SIGUSR1});       // kill -USR1: who is alive
 //
 // 1  A handler only speaks through a foreign handle, which is safe in a signal; the drive does the rest in phase 0
 //    of its next step, and is unparked for it.

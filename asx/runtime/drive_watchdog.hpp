@@ -1,8 +1,7 @@
 // asx/runtime/drive_watchdog.hpp - names a task whose poll takes too long, while it does.
 //
 //     asx::live_runtime rt;
-//     const asx::watchdog dog(*rt, {.limit = asx::duration::milliseconds(100)});   // to stderr, or to a function of
-//     yours
+//     const asx::watchdog dog(*rt, {.limit = asx::duration::milliseconds(100)});   // to stderr, or to you
 //
 //     asx: task 7 'parser' is being polled for 103 ms (spawned at orders.cpp:31); nobody else runs meanwhile
 //

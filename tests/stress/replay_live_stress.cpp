@@ -11,6 +11,7 @@
 #include "asx/chan/mpsc.hpp"
 #include "asx/coro/blocking.hpp"
 #include "asx/coro/chan.hpp"
+#include "asx/coro/foreign.hpp"
 #include "asx/coro/spawn.hpp"
 #include "asx/coro/time.hpp"
 #include "asx/journal/file.hpp"
@@ -60,6 +61,10 @@ void program(asx::runtime& rt, asx::blocking_pool& pool, std::uint64_t step_ms) 
     }
   });
   auto main = asx::spawn_in(rt.kernel(), rt.root(), {.name = "main"}, [&](cx c) -> task<> {
+    auto value = asx::foreign_value<int>(c);
+    EXPECT_EQ(value.code, status::ok);
+    const std::jthread bringer([p = std::move(value.promise)]() mutable { p.set(5); });
+    EXPECT_EQ(co_await std::move(value.future), 5);
     auto made = asx::channel<int>(c, 2);
     EXPECT_EQ(made.code, status::ok);
     auto a = co_await asx::start(
