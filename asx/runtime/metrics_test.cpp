@@ -25,9 +25,8 @@ using testing::must_spawn;
 TEST(histogram, every_value_falls_into_the_bucket_that_ends_at_or_above_it) {
   std::vector<std::uint64_t> values = {0, 1, 2, 3, 4, 5, 7, 8, 9, UINT64_MAX - 1, UINT64_MAX};
   for (unsigned p = 3; p < 64; ++p) {
-    for (const std::int64_t d : {-1, 0, 1}) {
-      values.push_back(static_cast<std::uint64_t>(static_cast<std::int64_t>(std::uint64_t{1} << p) + d));
-    }
+    const std::uint64_t power = std::uint64_t{1} << p;
+    values.insert(values.end(), {power - 1, power, power + 1});
   }
   for (const std::uint64_t v : values) {
     const std::size_t b = histogram::bucket_of(v);
