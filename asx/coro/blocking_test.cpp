@@ -13,6 +13,7 @@
 #include "asx/coro/run.hpp"
 #include "asx/coro/testing/lives.hpp"
 #include "asx/coro/time.hpp"
+#include "asx/lab/lab.hpp"
 #include "asx/runtime/testing/program.hpp"
 
 namespace asx {
@@ -181,6 +182,41 @@ TEST(coro_blocking, is_the_same_run_again) {
     return rt.journal().digest();
   };
   EXPECT_EQ(digest(), digest());
+}
+
+// Several callers, one after the other and at once, with a value of the frame under each call.
+task<> many_calls(cx c, blocking_pool& pool) {
+  std::vector<join_handle<int>> all;
+  for (int i = 0; i < 3; ++i) {
+    all.push_back(co_await start(
+        c,
+        [](cx, blocking_pool* p, int n) -> task<int> {
+          int local = n;
+          co_await blocking(*p, [&local] { local *= 2; });
+          co_await yield();
+          co_return co_await blocking(*p, [&local] { return local + 1; });
+        },
+        &pool, i));
+  }
+  for (int i = 0; i < 3; ++i) {
+    const auto out = co_await join(all[static_cast<std::size_t>(i)]);
+    if (out.is_ok()) {
+      EXPECT_EQ(out.value(), 2 * i + 1);
+    }
+  }
+}
+
+TEST(coro_blocking, holds_under_every_schedule_and_wherever_it_is_cancelled) {
+  blocking_pool pool;
+  const auto body = [&pool](cx c) { return many_calls(c, pool); };
+  const lab_result explored = explore({.seeds = 40}, body);
+  EXPECT_TRUE(explored.is_ok) << explored.report();
+  for (const lab_fault fault : {lab_fault::cancel, lab_fault::polls, lab_fault::memory}) {
+    const lab_result swept = sweep({.may_fail = true}, fault, body);
+    EXPECT_TRUE(swept.is_ok) << swept.report();
+    EXPECT_GT(swept.faults, 0U);
+  }
+  EXPECT_EQ(pool.threads(), 0U);
 }
 
 }  // namespace
