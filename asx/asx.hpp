@@ -53,11 +53,16 @@
 #include "asx/kernel/report.hpp"    // who is alive, and why
 
 // runtime: ports and drives
-#include "asx/runtime/drive_live.hpp"   // on the machine's own clock
-#include "asx/runtime/port_clock.hpp"   // virtual and steady time
-#include "asx/runtime/port_park.hpp"    // how a drive waits
-#include "asx/runtime/runtime.hpp"      // a whole runtime as one object
-#include "asx/runtime/worker_step.hpp"  // what is due, then one dispatch
+#include "asx/runtime/drive_live.hpp"      // on the machine's own clock
+#include "asx/runtime/drive_pool.hpp"      // threads for calls that block
+#include "asx/runtime/drive_signal.hpp"    // Ctrl-C as an orderly end, a list of tasks on demand
+#include "asx/runtime/drive_watchdog.hpp"  // names a poll that hangs
+#include "asx/runtime/inbox.hpp"           // wakes and cancels from other threads
+#include "asx/runtime/metrics.hpp"         // counters, histograms, a page for Prometheus
+#include "asx/runtime/port_clock.hpp"      // virtual and steady time
+#include "asx/runtime/port_park.hpp"       // how a drive waits
+#include "asx/runtime/runtime.hpp"         // a whole runtime as one object
+#include "asx/runtime/worker_step.hpp"     // what is due, then one dispatch
 
 // chan: values from task to task
 #include "asx/chan/broadcast.hpp"   // every receiver sees every value, up to a bound
@@ -73,16 +78,18 @@
 #include "asx/sync/semaphore.hpp"  // units to take and give back
 
 // coro: what users write
-#include "asx/coro/chan.hpp"     // reserve, send, recv
-#include "asx/coro/cleanup.hpp"  // mask, within, finally
-#include "asx/coro/combine.hpp"  // join_all, race, first_ok, quorum, retry, for_each
-#include "asx/coro/near.hpp"     // oneshot, watch, broadcast, rendezvous
-#include "asx/coro/region.hpp"   // blocks that wait for their children
-#include "asx/coro/run.hpp"      // a whole program
-#include "asx/coro/select.hpp"   // the first of several operations
-#include "asx/coro/spawn.hpp"    // tasks and their results
-#include "asx/coro/sync.hpp"     // acquire, lock, wait
-#include "asx/coro/task.hpp"     // coroutines
-#include "asx/coro/time.hpp"     // sleep, interval, yield
+#include "asx/coro/blocking.hpp"  // calls that block, on threads that may
+#include "asx/coro/chan.hpp"      // reserve, send, recv
+#include "asx/coro/cleanup.hpp"   // mask, within, finally
+#include "asx/coro/combine.hpp"   // join_all, race, first_ok, quorum, retry, for_each
+#include "asx/coro/foreign.hpp"   // a value from another thread
+#include "asx/coro/near.hpp"      // oneshot, watch, broadcast, rendezvous
+#include "asx/coro/region.hpp"    // blocks that wait for their children
+#include "asx/coro/run.hpp"       // a whole program
+#include "asx/coro/select.hpp"    // the first of several operations
+#include "asx/coro/spawn.hpp"     // tasks and their results
+#include "asx/coro/sync.hpp"      // acquire, lock, wait
+#include "asx/coro/task.hpp"      // coroutines
+#include "asx/coro/time.hpp"      // sleep, interval, yield
 
-// lab: for tests, and not included here: asx/lab/lab.hpp, asx/lab/gtest.hpp.
+// lab: for tests, and not included here: asx/lab/lab.hpp, asx/lab/replay_live.hpp, asx/lab/gtest.hpp.

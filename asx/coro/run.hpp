@@ -3,8 +3,8 @@
 //     asx::task<int> program(asx::cx c) { ... }
 //     int main() { return asx::run(program).is_ok() ? 0 : 1; }
 //
-// 1  run makes a runtime on a clock that moves by itself, runs the coroutine and everything it started, shuts down,
-//    and gives the outcome. No exception leaves it.
+// 1  run makes a runtime on a clock that moves by itself, runs the coroutine and everything it started, however long it
+//    takes, shuts down, and gives the outcome. No exception leaves it.
 // 2  run_in does the same in a runtime of yours, which may have virtual time; it does not shut down.
 // 3  What an outcome refers to - the message of a reason, the text of a panic - is kept in the answer.
 //
@@ -12,6 +12,7 @@
 // Threads: one. Lifetime: the runtime lives within run.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -35,20 +36,19 @@ namespace detail {
                                            const panic_note* panicked);
 /// Of the exception that is being handled.
 [[nodiscard]] ASX_API std::string words_of_exception();
-}  // namespace detail
 
 template <class F, class... Args>
   requires coroutine_function<F, Args...>
-auto run_in(runtime& rt, F&& f, Args&&... args) {
-  using value = typename detail::task_of<F, Args...>::value_type;
-  using stored = typename detail::spawned<value>::stored;
+auto run_to_end(runtime& rt, std::uint64_t max_steps, F&& f, Args&&... args) {
+  using value = typename task_of<F, Args...>::value_type;
+  using stored = typename spawned<value>::stored;
   run_outcome<value> out;
   spawn_result<value> first;
 #if defined(__cpp_exceptions)
   try {
     first = spawn_in(rt.kernel(), rt.root(), {.name = "main"}, std::forward<F>(f), std::forward<Args>(args)...);
   } catch (...) {  // An argument that could not be moved, a function that is no coroutine.
-    out.text = detail::words_of_exception();
+    out.text = words_of_exception();
     out.result = outcome<stored>::panicked({"see text", {}, 0});
     return out;
   }
@@ -58,13 +58,13 @@ auto run_in(runtime& rt, F&& f, Args&&... args) {
   if (first.code != status::ok) {
     out.result = outcome<stored>::err({first.code, 0});
   } else {
-    const run_result ran = rt.run_until_quiescent();
+    const run_result ran = rt.run_until_quiescent(max_steps);
     const status s = first.handle.take(out.result);
     if (s != status::ok) out.result = outcome<stored>::err({ran.ended == status::ok ? s : ran.ended, 0});
   }
   const auto& r = out.result;
-  out.text = detail::words_of(r.kind(), r.is_err() ? &r.error() : nullptr,
-                              r.is_cancelled() ? &r.cancelled_by() : nullptr, r.is_panicked() ? &r.panic() : nullptr);
+  out.text = words_of(r.kind(), r.is_err() ? &r.error() : nullptr, r.is_cancelled() ? &r.cancelled_by() : nullptr,
+                      r.is_panicked() ? &r.panic() : nullptr);
   if (r.is_panicked()) out.result = outcome<stored>::panicked({"see text", r.panic().file, r.panic().line});
   if (r.is_cancelled()) {
     cancellation how = r.cancelled_by();
@@ -74,11 +74,19 @@ auto run_in(runtime& rt, F&& f, Args&&... args) {
   return out;
 }
 
+}  // namespace detail
+
+template <class F, class... Args>
+  requires coroutine_function<F, Args...>
+auto run_in(runtime& rt, F&& f, Args&&... args) {
+  return detail::run_to_end(rt, runtime::default_max_steps, std::forward<F>(f), std::forward<Args>(args)...);
+}
+
 template <class F, class... Args>
   requires coroutine_function<F, Args...>
 auto run(F&& f, Args&&... args) {
   live_runtime rt;
-  auto out = run_in(*rt, std::forward<F>(f), std::forward<Args>(args)...);
+  auto out = detail::run_to_end(*rt, UINT64_MAX, std::forward<F>(f), std::forward<Args>(args)...);
   rt->shutdown();
   return out;
 }

@@ -33,7 +33,8 @@ struct event_flags {
   static constexpr std::uint32_t passed_on = 1U << 2;  // A parent's close or cancel led to it, not a call.
   static constexpr std::uint32_t finalizer = 1U << 3;  // A finalizer, or a finalizer task, is concerned.
   static constexpr std::uint32_t tracked = 1U << 4;    // A tracked permit: object or operand names its obligation.
-  static constexpr std::uint32_t known = (1U << 5) - 1;
+  static constexpr std::uint32_t arrived = 1U << 5;    // Through the inbox: a foreign handle said it.
+  static constexpr std::uint32_t known = (1U << 6) - 1;
 };
 
 struct event {

@@ -183,6 +183,7 @@ enum class event_kind : std::uint16_t {
   input_send = 905,
   input_io = 906,
   input_fault = 907,
+  input_release = 908,
 
   // ---- diagnostics: never in the digest
   ghost_violation = 950,

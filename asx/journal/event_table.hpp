@@ -389,11 +389,11 @@ inline constexpr auto make_event_table = [] {
       {input_wake, "input_wake", "runtime", f::task, f::thing, {f::number, f::none, "place in the inbox"}, nothing,
        "from outside: wake {s}"},
       {input_cancel, "input_cancel", "runtime", f::task, f::region, reason,
-       {f::number, f::none, "place in the inbox"}, "from outside: cancel {s} ({a})"},
+       {f::number, f::none, "place in the inbox; of an arrival, its handle"}, "from outside: cancel {s} ({a})"},
       {input_spawn, "input_spawn", "runtime", f::task, f::region, nothing, {f::number, f::none, "place in the inbox"},
        "from outside: spawn into {o}"},
-      {input_close, "input_close", "runtime", f::region, f::none, reason, {f::number, f::none, "place in the inbox"},
-       "from outside: close {s} ({a})"},
+      {input_close, "input_close", "runtime", f::region, f::none, reason,
+       {f::number, f::none, "place in the inbox; of an arrival, its handle"}, "from outside: close {s} ({a})"},
       {input_time, "input_time", "runtime", f::none, f::none, {f::time, f::none, "now"},
        {f::time, f::none, "before"}, "the clock moves from {b} to {a}"},
       {input_send, "input_send", "runtime", f::channel, f::none, {f::number, f::none, "place in the inbox"}, nothing,
@@ -402,6 +402,8 @@ inline constexpr auto make_event_table = [] {
        {f::number, f::none, "place in the inbox"}, "from outside: operation {o} of {s} gave {a}"},
       {input_fault, "input_fault", "lab", f::task, f::thing, {f::number, f::none, "number of the injector"},
        {f::number, f::none, "its hits so far"}, "fault {a} is injected into {s}, hit {b}"},
+      {input_release, "input_release", "runtime", f::task, f::thing, {f::number, f::none, "place in the inbox"},
+       nothing, "from outside: handle {o} of {s} is gone"},
 
       // ---- diagnostics
       {ghost_violation, "ghost_violation", "kernel", f::thing, f::thing,

@@ -58,4 +58,32 @@ status extension::gate(const kernel& k, region_handle region) noexcept {
   return r == nullptr ? status::stale_handle : k.gate(*r).code;
 }
 
+void extension::wait_for_foreign(cx& c, std::uint64_t handle) noexcept {
+  task_record& t = *c.task_;
+  t.took_waker = true;
+  t.waits_for = static_cast<std::uint8_t>(wait_code::foreign);
+  t.waits_on = handle;
+  t.region->owner_kernel->note(event_kind::task_waits, t.task().value, handle,
+                               static_cast<std::uint64_t>(wait_code::foreign));
+}
+
+void extension::arrive_wake(kernel& k, task_handle task, std::uint64_t handle) noexcept {
+  task_record* const t = live_task(k, task);
+  if (t == nullptr || t->is_queued() || t->is_held_back || (t->is_leaving && !t->owned_regions.empty())) return;
+  const std::uint64_t asked = note_arrival(k, event_kind::input_wake, t->task().value, handle, next_input(k));
+  k.wake(*t, wake_code::input, asked);
+}
+
+bool extension::arrive_cancel(kernel& k, task_handle task, std::uint64_t handle, cancel_kind kind) noexcept {
+  task_record* const t = live_task(k, task);
+  if (t == nullptr) return true;
+  // Asked for before request_cancel is, which would tell of its refusal at every step.
+  if (!k.has_entries(k.entries_for(*t)) || (k.rejects() && !k.has_trace(k.events_of_cancel(*t) + 1))) return false;
+  static_cast<void>(next_input(k));
+  const std::uint64_t asked = note_arrival(k, event_kind::input_cancel, t->task().value, t->region->id.value,
+                                           static_cast<std::uint64_t>(kind), handle);
+  following(k, asked, [&] { static_cast<void>(k.request_cancel(task, {kind, {}})); });
+  return true;
+}
+
 }  // namespace asx

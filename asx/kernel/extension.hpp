@@ -171,6 +171,36 @@ class ASX_API extension {
     if (!t.is_queued()) k.wake(t, why, cause);
   }
 
+  // ---- who looks on
+  [[nodiscard]] static const task_record& task_at(const place& p) noexcept {
+    return static_cast<const task_record&>(p);
+  }
+
+  // ---- what arrives from outside (asx/runtime/inbox.hpp)
+  /// The task of `c` waits for the foreign handle of that number, or for whatever else wakes it.
+  static void wait_for_foreign(cx& c, std::uint64_t handle) noexcept;
+  /// Null when it has ended.
+  [[nodiscard]] static task_record* live_task(const kernel& k, task_handle task) noexcept {
+    task_record* const t = k.find(task);
+    return t == nullptr || t->state == task_state::completed ? nullptr : t;
+  }
+  /// A handle said so. A task that has ended, or is queued already, is left alone, and nothing is told.
+  static void arrive_wake(kernel& k, task_handle task, std::uint64_t handle) noexcept;
+  /// False: the cancel queue or the trace has no room now, and nothing has changed.
+  [[nodiscard]] static bool arrive_cancel(kernel& k, task_handle task, std::uint64_t handle, cancel_kind kind) noexcept;
+  static std::uint64_t note_arrival(kernel& k, event_kind kind, std::uint64_t subject, std::uint64_t object,
+                                    std::uint64_t a, std::uint64_t b = 0) noexcept {
+    return k.note(kind, subject, object, a, b, 0, event_flags::arrived);
+  }
+  [[nodiscard]] static std::uint64_t next_input(kernel& k) noexcept { return ++k.inputs_; }
+  /// What `act` does follows from the event `cause`, and is no input of its own.
+  template <class Act>
+  static void following(kernel& k, std::uint64_t cause, Act act) noexcept {
+    const std::uint64_t before = std::exchange(k.cause_, cause);
+    act();
+    k.cause_ = before;
+  }
+
   // ---- cleanup stacks
   static void hold(task_record& t, cleanup_hook& hook) noexcept { kernel::push_hook(t, hook); }
   /// Of a hook without a promise, which is likely let go of before anything else is held: the newest lies in one word.

@@ -22,6 +22,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <source_location>
@@ -122,6 +123,20 @@ struct region_report {
 struct quiescence_result {
   status first = status::ok;
   std::uint32_t failed = 0;  // Bits: 0 tasks, 1 obligations, 2 regions, 3 timers, 4 channels.
+};
+
+/// Where calls from other threads wait until phase 0 takes them in (asx/runtime/inbox.hpp).
+struct input_port {
+  const std::atomic<void*>* waiting = nullptr;  // Null in there: nothing waits.
+  void* context = nullptr;
+  void (*take)(void* context) noexcept = nullptr;
+};
+
+/// Who wants to know how long cancels take, each from its first request.
+struct cancel_watch {
+  void* context = nullptr;
+  void (*acknowledged)(void* context, duration after) noexcept = nullptr;
+  void (*completed)(void* context, duration after) noexcept = nullptr;
 };
 
 class ASX_API kernel {
@@ -234,10 +249,12 @@ class ASX_API kernel {
     return wheel_.quiet_until() <= now || index_.next() <= now;
   }
   std::uint32_t pass_time(std::uint32_t worker, instant now) noexcept;
-  /// Cancels that found no room are tried again. There is no inbox: calls from outside come between steps.
+  /// What arrived from outside, then cancels that found no room are tried again.
   void take_inputs(std::uint32_t worker, instant now) noexcept {
     now_ = later(now_, now);
     worker_ = worker;
+    if (somebody_called()) [[unlikely]]
+      outside_.take(outside_.context);
     if (!retries_.empty()) [[unlikely]]
       retry_cancels();
   }
@@ -247,6 +264,14 @@ class ASX_API kernel {
   std::uint64_t run_plain(std::uint32_t worker, instant now, std::uint64_t most) noexcept;
   [[nodiscard]] place* take_stalled(std::uint32_t worker, instant now) noexcept;
   [[nodiscard]] pressure weigh() noexcept;
+
+  /// Looks there in phase 0 from now on; a `waiting` of null looks nowhere.
+  void listen_to(const input_port& outside) noexcept {
+    outside_ = outside;
+    if (outside_.waiting == nullptr) outside_.waiting = &nothing_waits_;
+  }
+  void watch_cancels(const cancel_watch& by) noexcept { cancel_watch_ = by; }
+  [[nodiscard]] void* input_context() const noexcept { return outside_.context; }
 
   /// Calls visit(record) for every region from the root on, parents first; for reports.
   template <class Visit>
@@ -325,6 +350,12 @@ class ASX_API kernel {
   [[nodiscard]] refusal admit_task(const region_record& r) noexcept;
 
   // tasks
+  // Relaxed: only a hint; who takes it in acquires.
+  [[nodiscard]] bool somebody_called() const noexcept {
+    return outside_.waiting->load(std::memory_order_relaxed) != nullptr;
+  }
+  /// Whether take_inputs would find something.
+  [[nodiscard]] bool has_inputs() const noexcept { return somebody_called() || !retries_.empty(); }
   [[nodiscard]] bool is_quiet() const noexcept { return log_.mode() == journal_mode::off && !ghosts_.is_on(); }
   void enqueue(task_record& t, wake_code why, std::uint64_t cause, std::uint64_t by = 0) noexcept;
   void wake(task_record& t, wake_code why, std::uint64_t cause = 0) noexcept;
@@ -417,6 +448,9 @@ class ASX_API kernel {
   journal& log_;
   memory_port memory_;
 
+  const std::atomic<void*> nothing_waits_{nullptr};
+  input_port outside_{&nothing_waits_, nullptr, nullptr};
+  cancel_watch cancel_watch_{};
   instant now_{};
   std::uint32_t worker_ = 0;               // Who steps; 0 between steps.
   std::uint64_t cause_ = 0;                // The event that what happens now follows from.

@@ -75,6 +75,7 @@ void kernel::deliver(task_record& t, const cancel_reason& reason, std::uint32_t 
 
   drop_deadline(t, event_kind::deadline_dropped);  // The ordinary budget is suspended from here on.
   t.epoch = 1;
+  t.asked_at = now_;
   t.phase = cancel_phase::requested;
   t.reason.hold(causes_, reason);
   t.cleanup = cleanup_budget(reason.kind);
@@ -190,6 +191,7 @@ void kernel::acknowledge(task_record& t, bool is_forced) noexcept {
   note(event_kind::task_acknowledged, t.task().value, t.region->id.value,
        static_cast<std::uint64_t>(t.reason.get().kind), t.cleanup.poll_quota, t.asked_by, flags);
   cancel_timers(t.timers);
+  if (cancel_watch_.acknowledged != nullptr) cancel_watch_.acknowledged(cancel_watch_.context, now_ - t.asked_at);
 }
 
 status kernel::checkpoint(task_record& t) noexcept {

@@ -106,7 +106,7 @@ std::uint64_t kernel::run_plain(std::uint32_t worker, instant now, std::uint64_t
   std::uint64_t done = 0;
   now_ = later(now_, now);
   if (!is_quiet() || rejects()) return 0;
-  for (; done < most && !may_be_due(now_) && retries_.empty(); ++done) {  // asx: bounded by `most`
+  for (; done < most && !may_be_due(now_) && !has_inputs(); ++done) {  // asx: bounded by `most`
     place* const p = sched_.next_plain(worker);
     if (p == nullptr) break;
     auto& t = static_cast<task_record&>(*p);

@@ -225,6 +225,7 @@ void kernel::end(task_record& t, task_trigger on, task_outcome result, std::uint
   if (t.epoch != 0) {
     t.phase = cancel_phase::completed;
     --cancel_entries_;
+    if (cancel_watch_.completed != nullptr) cancel_watch_.completed(cancel_watch_.context, now_ - t.asked_at);
   }
   t.result = result;
   region_record& r = *t.region;

@@ -219,6 +219,18 @@ std::string describe_tree_json(const kernel& k) {
   return out + "]}";
 }
 
+std::string describe_tasks(const kernel& k) {
+  std::string out = number(k.live_tasks()) + (k.live_tasks() == 1 ? " task\n" : " tasks\n");
+  k.for_each_region([&](const region_record& r) {
+    std::string where = "  in region " + number(r.id.value);
+    if (!r.name.view().empty()) where += " '" + std::string(r.name.view()) + "'";
+    for (const task_record* t = r.tasks.front(); t != nullptr; t = r.tasks.after(*t)) {
+      out += task_line(k, *t) + where + '\n';
+    }
+  });
+  return out;
+}
+
 std::string describe_survivors(const kernel& k) {
   std::string out;
   k.for_each_region([&](const region_record& r) {

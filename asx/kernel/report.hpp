@@ -28,6 +28,9 @@ class kernel;
 /// `root/connection 7/reader`. Whoever names a region names everything that is spawned in it, however deep; what has no
 /// name is told by its kind and number.
 [[nodiscard]] ASX_API std::string path_of(const cx& c);
+/// One line a live task, in order of regions and then of creation: number, name, state, what it waits for, polls, age,
+/// where it was spawned, and its region. The first line says how many there are.
+[[nodiscard]] ASX_API std::string describe_tasks(const kernel& k);
 /// What keeps the runtime from being at rest, one line each: who, in which state, what it waits for, who holds it.
 [[nodiscard]] ASX_API std::string describe_survivors(const kernel& k);
 

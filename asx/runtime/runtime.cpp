@@ -1,8 +1,12 @@
 #include "asx/runtime/runtime.hpp"
 
 #include <algorithm>
+#include <utility>
 
+#include "asx/kernel/extension.hpp"
 #include "asx/kernel/report.hpp"
+#include "asx/runtime/metrics.hpp"
+#include "asx/runtime/poll_probe.hpp"
 
 namespace asx {
 namespace {
@@ -39,10 +43,13 @@ runtime::runtime(const runtime_config& config) noexcept
       sched_(scheduling(config), config.memory),
       wheel_(timing(config), config.memory),
       kernel_(config.contract, config.behaviour, sched_, wheel_, log_, config.memory),
+      inbox_(kernel_, config.park.park == nullptr ? parker_.port() : config.park, config.max_foreign,
+             {this, [](void* self, std::uint64_t by) noexcept { static_cast<runtime*>(self)->close_from_outside(by); }},
+             config.arrivals, config.clock.read != nullptr),
       context_{sched_, log_, config.policy},
       order_(config.order, config.seed, config.workers == 0 ? 1 : config.workers) {
   if (config_.clock.read == nullptr) config_.clock = virtual_time_.port();
-  if (config_.park.park == nullptr) config_.park = thread_park();
+  if (config_.park.park == nullptr) config_.park = parker_.port();
   if (started_ != status::ok) return;
   if (config.journaling != journal_mode::off) {
     started_ = log_.open(
@@ -52,9 +59,16 @@ runtime::runtime(const runtime_config& config) noexcept
   }
   if (started_ == status::ok && !kernel_.ready()) started_ = status::resource_exhausted;
   if (started_ != status::ok) return;
+  if (config.measure != nullptr) {
+    kernel_.watch_cancels(
+        {config.measure,
+         [](void* m, duration after) noexcept { static_cast<metrics*>(m)->acknowledge_ns.add(after.ns); },
+         [](void* m, duration after) noexcept { static_cast<metrics*>(m)->complete_ns.add(after.ns); }});
+  }
   kernel_.set_time(now());
-  log_.append(event_kind::runtime_started, {.time_ns = now().ns, .subject = 1, .a = config.seed, .b = config.workers});
-  journal_configuration(context_, now());
+  log_.append(event_kind::runtime_started,
+              {.time_ns = kernel_.now().ns, .subject = 1, .a = config.seed, .b = config.workers});
+  journal_configuration(context_, kernel_.now());
 }
 
 runtime::~runtime() {
@@ -80,16 +94,59 @@ void runtime::jump_to(instant moment) noexcept {
   if (now() == before) return;
   log_.append(event_kind::input_time, {.time_ns = now().ns, .a = now().ns, .b = before.ns});
   kernel_.set_time(now());
+  read_ahead_ = instant::none();
 }
 
-void runtime::wait_until(instant moment) noexcept {
-  if (is_virtual()) return jump_to(moment);
-  config_.park.park(config_.park.context, now(), moment);
-  kernel_.set_time(now());
+// Nothing is to be done now. False: nothing will be, or it is not to be waited for. What is decided here depends on the
+// time of the last step alone, which every event after it shows: a replay decides the same.
+bool runtime::wait(const patience& how) noexcept {
+  const instant due = kernel_.next_due();
+  if (is_virtual()) {
+    if (due.is_none() || due > how.due_until) return false;
+    jump_to(due);
+    return true;
+  }
+  if (forced_at_ <= kernel_.now()) {
+    strengthen();
+    return true;
+  }
+  const bool waits_for_others = (how.for_others && kernel_.foreign_holds() != 0 && kernel_.live_tasks() != 0) ||
+                                (how.for_calls && inbox_.calls() != 0);
+  const bool something_comes = due <= how.due_until || (waits_for_others && inbox_.may_hear()) ||
+                               (how.for_the_end && kernel_.check_quiescence().failed != 0);
+  if (!something_comes || how.limit <= kernel_.now()) return false;
+  if (config_.measure != nullptr) ++config_.measure->parks;
+  config_.park.park(config_.park.context, now(), earlier(earlier(due, how.limit), forced_at_));
+  return true;
+}
+
+// R-213, asked for by a foreign handle. The first time begins the grace, the second one ends it.
+void runtime::close_from_outside(std::uint64_t handle) noexcept {
+  static_cast<void>(extension::next_input(kernel_));
+  const bool is_first = !kernel_.is_shutting_down();
+  const cancel_kind kind = is_first && config_.grace.ns != 0 ? cancel_kind::user : cancel_kind::shutdown;
+  const std::uint64_t asked =
+      extension::note_arrival(kernel_, event_kind::input_close, 1, 0, static_cast<std::uint64_t>(kind), handle);
+  extension::following(kernel_, asked, [&] {
+    if (is_first) {
+      log_.append(event_kind::shutdown_begun,
+                  {.time_ns = kernel_.now().ns, .subject = 1, .a = config_.grace.ns, .cause = asked});
+    }
+    if (kind == cancel_kind::shutdown) return strengthen();
+    forced_at_ = kernel_.now() + config_.grace;
+    static_cast<void>(kernel_.begin_shutdown({cancel_kind::user, "asked from outside"}));
+  });
+}
+
+void runtime::strengthen() noexcept {
+  forced_at_ = instant::none();
+  log_.append(event_kind::shutdown_strengthened,
+              {.time_ns = kernel_.now().ns, .subject = 1, .a = kernel_.live_tasks()});
+  static_cast<void>(kernel_.begin_shutdown({cancel_kind::shutdown, {}}));
 }
 
 step_report runtime::step() noexcept {
-  if (kernel_.is_inside()) return step(0);  // Not even an order is drawn.
+  if (config_.workers == 1 || kernel_.is_inside()) return step(0);  // No order is drawn, and no clock is read for it.
   return step(order_.next(context_, now()));
 }
 
@@ -100,15 +157,75 @@ step_report runtime::step(std::uint32_t worker) noexcept {
     refused.refused = status::reentrant;
     return refused;
   }
+  if (is_observed()) [[unlikely]]
+    return observed_step(worker);
   return worker_step(context_, worker, kernel_, now());
 }
 
-// Steps until every worker has found nothing in turn. `until`: the moment past which time is not moved; 0 for not at
-// all.
-run_result runtime::run(std::uint64_t max_steps, instant until) noexcept {
+namespace {
+
+// The kernel, with somebody who looks on at each poll.
+struct observed_host {
+  kernel& host;
+  clock_port clock;
+  metrics* measure;
+  poll_probe* probe;
+  instant ended = instant::none();
+
+  instant next_due() noexcept { return host.next_due(); }
+  bool may_be_due(instant now) noexcept { return host.may_be_due(now); }
+  std::uint32_t pass_time(std::uint32_t worker, instant now) noexcept { return host.pass_time(worker, now); }
+  void take_inputs(std::uint32_t worker, instant now) noexcept { host.take_inputs(worker, now); }
+  std::uint64_t queued_by(place& p) noexcept { return host.queued_by(p); }
+  place* take_stalled(std::uint32_t worker, instant now) noexcept { return host.take_stalled(worker, now); }
+  pressure weigh() noexcept { return host.weigh(); }
+  void poll(std::uint32_t worker, place& p, dispatch_source from, instant now, std::uint64_t dispatched) noexcept {
+    if (probe != nullptr) {
+      const auto& t = extension::task_at(p);
+      probe->begin(t.task(), t.name.view(), t.site, now);
+    }
+    host.poll(worker, p, from, now, dispatched);
+    if (probe != nullptr) probe->end();
+    if (measure == nullptr) return;
+    ended = clock.now();
+    ++measure->polls[static_cast<std::size_t>(from)];
+    measure->poll_ns.add((ended - now).ns);
+  }
+};
+
+}  // namespace
+
+step_report runtime::observed_step(std::uint32_t worker) noexcept {
+  const instant ahead = std::exchange(read_ahead_, instant::none());
+  observed_host host{kernel_, config_.clock, config_.measure, probe_};
+  const step_report out = worker_step(context_, worker, host, ahead.is_none() ? now() : ahead);
+  if (is_running_) read_ahead_ = host.ended;
+  if (config_.measure != nullptr) config_.measure->passed += out.passed;
+  return out;
+}
+
+const metrics& runtime::measured() noexcept {
+  ASX_ASSERT(config_.measure != nullptr, "what was measured is read where measuring was asked for");
+  metrics& m = *config_.measure;
+  m.wakes = 0;
+  m.queued = {};
+  for (std::uint32_t w = 0; w < sched_.workers(); ++w) {  // asx: bounded by the number of workers
+    m.wakes += sched_.insertions(w);
+    for (std::size_t i = 0; i < m.queued.size(); ++i) m.queued[i] += sched_.depth(w, static_cast<lane>(i));
+  }
+  m.live_tasks = kernel_.live_tasks();
+  m.live_regions = kernel_.live_regions();
+  m.live_timers = kernel_.live_timers();
+  m.foreign_holds = kernel_.foreign_holds();
+  return m;
+}
+
+// Steps until every worker has found nothing in turn, and there is nothing to wait for.
+run_result runtime::run(std::uint64_t max_steps, const patience& how) noexcept {
   run_result out;
   if (started_ != status::ok) return {started_, 0, instant::none()};
   if (kernel_.is_inside()) return {status::reentrant, 0, kernel_.next_due()};
+  is_running_ = true;
   const bool is_alone = config_.workers == 1 && !config_.policy.is_on;
   const bool rejects = config_.contract.overflow == trace_overflow::reject;
   std::uint32_t until_plain = 1;
@@ -118,45 +235,46 @@ run_result runtime::run(std::uint64_t max_steps, instant until) noexcept {
       out.ended = status::resource_exhausted;
       break;
     }
-    const instant at = now();
-    if (is_alone && --until_plain == 0) {
+    if (is_alone && !is_observed() && --until_plain == 0) {
       const std::uint64_t most = std::min(max_steps - out.steps, steps_between_looks);
-      const std::uint64_t done = kernel_.run_plain(0, at, most);
+      const std::uint64_t done = kernel_.run_plain(0, now(), most);
       out.steps += done;
       until_plain = done == 0 ? steps_before_plain : 1;  // Where nothing is plain, it is not looked for at every step.
       if (done != 0) idle = 0;
       if (done == most) continue;
     }
     ++out.steps;
-    if (!worker_step(context_, order_.next(context_, at), kernel_, at).is_idle) [[likely]] {
+    if (!step().is_idle) [[likely]] {
       idle = 0;
       continue;
     }
     if (++idle < config_.workers || !sched_.empty()) continue;
-    const instant due = kernel_.next_due();
-    if (due.is_none() || due > until) break;
+    if (!wait(how)) break;
     out.steps -= idle;  // Waiting is no work: a slow clock must not use up the steps.
-    wait_until(due);
     idle = 0;
   }
+  is_running_ = false;
+  read_ahead_ = instant::none();
   out.next_due = kernel_.next_due();
   if (out.ended != status::ok) return out;
+  kernel_.set_time(now());  // What comes from outside from now on is not before the end of this run.
   if (out.steps == max_steps && (idle < config_.workers || !sched_.empty())) {
     out.ended = status::step_limit;
-    log_.append(event_kind::step_limit_reached, {.time_ns = now().ns, .a = max_steps});
+    log_.append(event_kind::step_limit_reached, {.time_ns = kernel_.now().ns, .a = max_steps});
   } else {
-    log_.append(event_kind::run_idle,
-                {.time_ns = now().ns, .a = kernel_.live_tasks(), .b = out.next_due.is_none() ? 0 : out.next_due.ns});
+    log_.append(
+        event_kind::run_idle,
+        {.time_ns = kernel_.now().ns, .a = kernel_.live_tasks(), .b = out.next_due.is_none() ? 0 : out.next_due.ns});
   }
   return out;
 }
 
 run_result runtime::run_until_idle(std::uint64_t max_steps) noexcept {
-  return run(max_steps, instant{});
+  return run(max_steps, {});
 }
 
 run_result runtime::run_until_quiescent(std::uint64_t max_steps) noexcept {
-  return run(max_steps, instant{UINT64_MAX - 1});
+  return run(max_steps, {.due_until = instant{UINT64_MAX - 1}, .for_others = true});
 }
 
 shutdown_result runtime::shutdown(duration grace, std::uint64_t max_steps) {
@@ -167,49 +285,51 @@ shutdown_result runtime::shutdown(duration grace, std::uint64_t max_steps) {
     return out;
   }
   kernel_.set_time(now());
-  log_.append(event_kind::shutdown_begun, {.time_ns = now().ns, .subject = 1, .a = grace.ns});
-  const instant end = now() + grace;
+  log_.append(event_kind::shutdown_begun, {.time_ns = kernel_.now().ns, .subject = 1, .a = grace.ns});
+  const instant end = kernel_.now() + grace;
   if (grace.ns != 0) {
     static_cast<void>(kernel_.begin_shutdown({cancel_kind::user, {}}));
     const std::uint64_t half = max_steps / 2;  // The rest is for those who need to be told twice.
-    while (kernel_.check_quiescence().failed != 0 && now() < end) {
-      const run_result ran = run(half - out.steps, end);
+    while (kernel_.check_quiescence().failed != 0 && kernel_.now() < end) {
+      const run_result ran = run(half - out.steps, {.due_until = end, .for_the_end = true, .limit = end});
       out.steps += ran.steps;
       if (ran.ended != status::ok) break;
-      if (kernel_.check_quiescence().failed != 0) wait_until(end);
+      if (is_virtual() && kernel_.check_quiescence().failed != 0) jump_to(end);
     }
   }
   if (kernel_.check_quiescence().failed != 0 || grace.ns == 0) {
-    log_.append(event_kind::shutdown_strengthened, {.time_ns = now().ns, .subject = 1, .a = kernel_.live_tasks()});
-    static_cast<void>(kernel_.begin_shutdown({cancel_kind::shutdown, {}}));
-    const run_result ran = run(max_steps - out.steps, instant{});
+    strengthen();
+    const run_result ran = run(max_steps - out.steps, {.for_calls = true});
     out.steps += ran.steps;
   }
   out.quiescence = kernel_.check_quiescence();
   log_.append(event_kind::quiescence_checked,
-              {.time_ns = now().ns,
+              {.time_ns = kernel_.now().ns,
                .subject = 1,
                .a = pack(static_cast<std::uint64_t>(out.quiescence.first), out.quiescence.failed)});
   if (!out.is_quiescent()) {
     out.survivors = describe_survivors(kernel_);
     return out;
   }
-  issue_certificate(context_, now());
+  issue_certificate(context_, kernel_.now());
   log_.append(event_kind::runtime_ended,
-              {.time_ns = now().ns, .subject = 1, .a = static_cast<std::uint64_t>(out.quiescence.first)});
+              {.time_ns = kernel_.now().ns, .subject = 1, .a = static_cast<std::uint64_t>(out.quiescence.first)});
   log_.settle();
   has_ended_ = true;
   return out;
 }
 
 void runtime::set_governor(governor g) noexcept {
-  asx::set_governor(context_, g, now());
+  kernel_.set_time(now());
+  asx::set_governor(context_, g, kernel_.now());
 }
 fairness_certificate runtime::certificate() noexcept {
-  return issue_certificate(context_, now());
+  kernel_.set_time(now());
+  return issue_certificate(context_, kernel_.now());
 }
 void runtime::reset_certificate() noexcept {
-  asx::reset_certificate(context_, now());
+  kernel_.set_time(now());
+  asx::reset_certificate(context_, kernel_.now());
 }
 
 }  // namespace asx

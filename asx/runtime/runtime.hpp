@@ -8,15 +8,18 @@
 //     rt.shutdown();
 //
 // U-02   run_until_idle never moves virtual time and never waits; run_until_quiescent jumps to the next timer or
-//        deadline, or parks until then when the clock moves by itself.
+//        deadline, or parks until then when the clock moves by itself. While a foreign hold is open and tasks are
+//        alive it parks for that, too, with nothing due.
 // U-03   every run takes a limit of steps and says so when it is met: step_limit.
 // shutdown asks everything to cancel, waits for the grace, then tells everything to shut down; it ends at
-//        quiescence or at the limit, and names what is left.
+//        quiescence or at the limit, and names what is left. On a clock that moves by itself it waits for blocking
+//        calls beyond the grace: one in flight cannot be stopped.
 // R-212  a run from inside a poll is refused: reentrant.
 // No globals: two runtimes may live in one process.
 //
 // Cancel points: none: whoever runs a runtime is no task.
-// Threads: one. Workers are virtual: they are stepped in turn, or in an order drawn from the seed.
+// Threads: one, but for foreign handles (inbox.hpp). Workers are virtual: they are stepped in turn, or in an order that
+//          the seed draws.
 // Lifetime: the destructor shuts down without grace; what does not end within the limit is printed, and the process
 //           aborts, because memory that tasks point to is about to go. Call shutdown to decide for yourself.
 #pragma once
@@ -25,11 +28,15 @@
 #include <string>
 
 #include "asx/kernel/kernel.hpp"
+#include "asx/runtime/inbox.hpp"
 #include "asx/runtime/port_clock.hpp"
 #include "asx/runtime/port_park.hpp"
 #include "asx/runtime/worker_step.hpp"
 
 namespace asx {
+
+class poll_probe;
+struct metrics;
 
 struct runtime_config {
   resource_contract contract = resource_contract::core();
@@ -45,7 +52,11 @@ struct runtime_config {
   journal_mode journaling = journal_mode::full;
   event_sink sink{};
   clock_port clock{};  // None: virtual time of the runtime's own.
-  park_port park{};    // How to wait for a clock that moves by itself; none: thread_park.
+  park_port park{};    // How to wait for a clock that moves by itself; none: a thread_parker of the runtime's own.
+  std::uint32_t max_foreign = 256;         // Foreign handles that may live at a time.
+  duration grace = duration::seconds(10);  // Of a shutdown that is asked for from outside (foreign_handle, signals).
+  metrics* measure = nullptr;              // Where to count and to time; null: nowhere, and at no cost.
+  arrival_feed arrivals{};                 // Of a run that is played again: what comes from outside comes from here.
   memory_port memory = heap_memory();
 };
 
@@ -92,14 +103,38 @@ class ASX_API runtime {
   /// Moves virtual time; nothing happens until the next step. invalid_argument with a clock that moves by itself.
   status advance(duration by) noexcept;
 
+  /// A handle to `task` for other threads and signal handlers; see inbox.hpp for what is refused.
+  [[nodiscard]] status foreign(task_handle task, foreign_handle& out) noexcept {
+    return inbox_.open({.task = task}, out);
+  }
+  [[nodiscard]] asx::inbox& inbox() noexcept { return inbox_; }
+
+  /// What config.measure points to, with its gauges as they are now.
+  [[nodiscard]] const metrics& measured() noexcept;
+  /// Tells it of every poll from now on; null: nobody. For a watchdog.
+  void attach(poll_probe* probe) noexcept { probe_ = probe; }
+  [[nodiscard]] clock_port clock_in_use() const noexcept { return config_.clock; }
+
   void set_governor(governor g) noexcept;
   fairness_certificate certificate() noexcept;
   void reset_certificate() noexcept;
 
  private:
-  [[nodiscard]] run_result run(std::uint64_t max_steps, instant until) noexcept;
+  /// What a run waits for when nothing is to be done.
+  struct patience {
+    instant due_until{};              // For what is due up to here; 0: for nothing that is due.
+    bool for_others = false;          // For foreign holds, while tasks are alive.
+    bool for_calls = false;           // For calls in flight alone: nobody can end them.
+    bool for_the_end = false;         // For whatever may come, unless everything has ended.
+    instant limit = instant::none();  // But no longer than this.
+  };
+  [[nodiscard]] run_result run(std::uint64_t max_steps, const patience& how) noexcept;
+  [[nodiscard]] bool wait(const patience& how) noexcept;
   void jump_to(instant moment) noexcept;
-  void wait_until(instant moment) noexcept;
+  void close_from_outside(std::uint64_t handle) noexcept;
+  void strengthen() noexcept;
+  [[nodiscard]] step_report observed_step(std::uint32_t worker) noexcept;
+  [[nodiscard]] bool is_observed() const noexcept { return config_.measure != nullptr || probe_ != nullptr; }
   [[nodiscard]] bool is_virtual() const noexcept { return config_.clock.context == &virtual_time_; }
 
   runtime_config config_;
@@ -109,8 +144,14 @@ class ASX_API runtime {
   scheduler sched_;
   timer_wheel wheel_;
   asx::kernel kernel_;
+  thread_parker parker_;
+  asx::inbox inbox_;                     // Goes before the kernel that it wakes and the parker that its handles unpark.
+  instant forced_at_ = instant::none();  // When the grace ends that a handle began.
+  poll_probe* probe_ = nullptr;
+  instant read_ahead_ = instant::none();  // The end of the last poll that was timed: the time of the next step.
   step_context context_;
   worker_order order_;
+  bool is_running_ = false;
   bool has_ended_ = false;
 };
 

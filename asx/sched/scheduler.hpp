@@ -155,6 +155,8 @@ class ASX_API scheduler {
   [[nodiscard]] const sched_config& config() const noexcept { return config_; }
   [[nodiscard]] std::uint32_t workers() const noexcept { return config_.workers; }
   [[nodiscard]] std::size_t depth(std::uint32_t worker, lane of) const noexcept;
+  /// How often something entered a lane of this worker.
+  [[nodiscard]] std::uint64_t insertions(std::uint32_t worker) const noexcept { return at(worker).last_insertion; }
   /// True when no lane of any worker has an entry.
   [[nodiscard]] bool empty() const noexcept;
   [[nodiscard]] std::uint64_t cancel_streak(std::uint32_t worker) const noexcept;

@@ -110,6 +110,7 @@ struct task_record : place,
   held_reason reason;
   budget cleanup;                // Quota granted at T7, then left; and the priority.
   std::uint64_t unobserved = 0;  // Polls in cancel_requested.
+  instant asked_at;              // When a cancel was first asked for.
   std::uint64_t cleanup_used = 0;
   std::uint32_t mask_depth = 0;
   cancel_kind deferred_kind = cancel_kind::user;  // While it is in the retry list,

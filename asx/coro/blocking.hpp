@@ -1,0 +1,159 @@
+// asx/coro/blocking.hpp - calls that block, on threads that may.
+//
+//     asx::blocking_pool pool({.threads = 4});             // before the runtime: it outlives it
+//     ...
+//     const std::string text = co_await asx::blocking(pool, [&] { return read_file(path); });
+//
+// 1  The function runs on a thread of the pool; the others go on meanwhile. It gets no cx: it is no task.
+// 2  The task ends only after the function has returned. A cancel that comes before it was submitted is seen, and
+//    nothing is called; one that comes later waits: the value is given, and the next cancel point sees it. So the
+//    function may refer to what lives in the coroutine.
+// 3  An operation that is dropped while its function runs - it lost a select, or its task was ended by force - makes
+//    the whole runtime wait for it, for the same reason. One that has not begun is not called. Do not select over
+//    calls.
+// 4  A full queue refuses: the coroutine ends with resource_exhausted (attempt sees it). To wait instead, take a
+//    unit of a semaphore first.
+// 5  An exception of the function goes to whoever awaits, and panics the task if nobody catches it there.
+// 6  In virtual time and in a replay the function runs on the runtime's own thread: the same run each time, if the
+//    function gives the same value.
+//
+// GCC 12 destroys a lambda that owns something twice when it is written inside a co_await expression: name it first,
+// and move it in.
+//
+// Cancel points: blocking, before the function was submitted.
+// Threads: the runtime's; the function runs on another, and what it touches is not the runtime's then.
+// Lifetime: the pool outlives the runtime.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <source_location>
+#include <type_traits>
+#include <utility>
+
+#include "asx/coro/task.hpp"
+#include "asx/kernel/extension.hpp"
+#include "asx/model/outcome.hpp"
+#include "asx/runtime/drive_pool.hpp"
+
+namespace asx {
+
+namespace detail {
+
+template <class F>
+class blocking_call final : public blocking_job {
+ public:
+  using value = std::invoke_result_t<F&>;
+  using stored = std::conditional_t<std::is_void_v<value>, unit, value>;
+  static_assert(!std::is_reference_v<value>, "give a pointer: a reference would have to outlive the thread's call");
+
+  explicit blocking_call(F&& f) : blocking_job(&blocking_call::run), function_(std::move(f)) {}
+
+  value take() {
+#if defined(__cpp_exceptions)
+    if (thrown_ != nullptr) std::rethrow_exception(std::exchange(thrown_, nullptr));
+#endif
+    if constexpr (!std::is_void_v<value>) return std::move(*result_);
+  }
+
+ private:
+  static void run(blocking_job& base) noexcept {
+    auto& self = static_cast<blocking_call&>(base);
+#if defined(__cpp_exceptions)
+    try {
+      self.call();
+    } catch (...) {
+      self.thrown_ = std::current_exception();
+    }
+#else
+    self.call();
+#endif
+  }
+  void call() {
+    if constexpr (std::is_void_v<value>) {
+      function_();
+    } else {
+      result_.emplace(function_());
+    }
+  }
+
+  F function_;
+  std::optional<stored> result_;
+#if defined(__cpp_exceptions)
+  std::exception_ptr thrown_;
+#endif
+};
+
+template <class F>
+class blocking_op {
+ public:
+  blocking_op(blocking_pool& pool, F&& f, const std::source_location& site)
+      : pool_(&pool), function_(std::move(f)), site_(site) {}
+  blocking_op(blocking_op&& other) noexcept(std::is_nothrow_move_constructible_v<F>)
+      : pool_(other.pool_),
+        function_(std::move(other.function_)),
+        site_(other.site_),
+        home_(other.home_),
+        call_(std::exchange(other.call_, nullptr)) {}
+  blocking_op& operator=(blocking_op&&) = delete;
+  ~blocking_op() { end(); }
+
+  status poll(cx& c) {
+    if (call_ == nullptr) {
+      if (const status s = c.checkpoint(); s != status::ok) return s;
+      if (const status s = begin(c); s != status::ok) return s;
+    }
+    if (call_->has_arrived()) return status::ok;
+    extension::wait_for_foreign(c, call_->number());
+    return status::would_block;
+  }
+  auto take() { return call_->take(); }
+
+ private:
+  using call = blocking_call<F>;
+
+  // The call gets a place of its own: the operation may still be moved, and the pool must find it.
+  status begin(cx& c) {
+    home_ = &c.kernel();
+    void* const block = extension::take_block(*home_, nominal_bytes::frame, sizeof(call), alignof(call));
+    if (block == nullptr) return status::resource_exhausted;
+#if defined(__cpp_exceptions)
+    try {
+      call_ = new (block) call(std::move(function_));
+    } catch (...) {
+      extension::give_block(*home_, nominal_bytes::frame, block, sizeof(call), alignof(call));
+      throw;
+    }
+#else
+    call_ = new (block) call(std::move(function_));
+#endif
+    const status s = pool_->submit(c, *call_, site_);
+    if (s != status::ok) end();
+    return s;
+  }
+  void end() noexcept {
+    if (call_ == nullptr) return;
+    pool_->withdraw(*call_);
+    call_->~blocking_call();
+    extension::give_block(*home_, nominal_bytes::frame, std::exchange(call_, nullptr), sizeof(call), alignof(call));
+  }
+
+  blocking_pool* pool_;
+  F function_;
+  std::source_location site_;
+  kernel* home_ = nullptr;
+  call* call_ = nullptr;
+};
+
+}  // namespace detail
+
+/// A cancel point until the function was submitted. Gives what the function returns.
+template <class F>
+  requires std::is_invocable_v<std::decay_t<F>&>
+[[nodiscard("co_await blocking(...)")]] auto blocking(blocking_pool& pool, F&& f,
+                                                      std::source_location site = std::source_location::current()) {
+  return detail::blocking_op<std::decay_t<F>>(pool, std::decay_t<F>(std::forward<F>(f)), site);
+}
+
+}  // namespace asx

@@ -1,0 +1,130 @@
+// Values from elsewhere, on one thread: kept, dropped, abandoned, refused. Threads: tests/stress/foreign_stress.cpp.
+#include "asx/coro/foreign.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <utility>
+
+#include "asx/coro/select.hpp"
+#include "asx/coro/spawn.hpp"
+#include "asx/coro/testing/lives.hpp"
+#include "asx/coro/time.hpp"
+#include "asx/runtime/testing/program.hpp"
+
+namespace asx {
+namespace {
+
+using testing::expect_legal;
+using testing::nothing_left;
+
+// A task that waits for a value, and the promise of it.
+struct waiting {
+  foreign_promise<std::unique_ptr<int>> promise;
+  int got = 0;
+  status code = status::ok;
+  task<> run(cx c) {
+    auto made = foreign_value<std::unique_ptr<int>>(c);
+    EXPECT_EQ(made.code, status::ok);
+    promise = std::move(made.promise);
+    auto answer = co_await attempt(std::move(made.future));
+    code = answer.code;
+    if (answer.is_ok()) got = **answer.value;
+  }
+};
+
+TEST(coro_foreign, gives_the_value_once_it_was_set) {  // law 1
+  waiting w;
+  runtime rt;
+  const nothing_left before(rt);
+  auto made = spawn_in(rt.kernel(), rt.root(), {}, [&w](cx c) { return w.run(c); });
+  rt.run_until_idle();
+  EXPECT_EQ(rt.kernel().foreign_holds(), 1U);
+  w.promise.set(std::make_unique<int>(42));
+  EXPECT_TRUE(w.promise.is_null());
+  w.promise.set(std::make_unique<int>(43));
+  rt.run_until_idle();
+  EXPECT_TRUE(made.handle.is_done());
+  EXPECT_EQ(w.got, 42);
+  EXPECT_EQ(rt.kernel().foreign_holds(), 0U);
+  EXPECT_EQ(rt.inbox().open_handles(), 0U);
+  made.handle.drop();
+  before.check();
+  EXPECT_TRUE(rt.shutdown().is_quiescent());
+  expect_legal(rt);
+}
+
+TEST(coro_foreign, ends_with_disconnected_when_the_promise_is_dropped) {  // law 2
+  waiting w;
+  runtime rt;
+  auto made = spawn_in(rt.kernel(), rt.root(), {}, [&w](cx c) { return w.run(c); });
+  rt.run_until_idle();
+  w.promise = {};
+  rt.run_until_idle();
+  EXPECT_TRUE(made.handle.is_done());
+  EXPECT_EQ(w.code, status::disconnected);
+}
+
+TEST(coro_foreign, lets_go_when_it_is_cancelled_and_what_comes_later_harms_nobody) {  // law 3
+  waiting w;
+  runtime rt;
+  auto made = spawn_in(rt.kernel(), rt.root(), {}, [&w](cx c) { return w.run(c); });
+  rt.run_until_idle();
+  EXPECT_EQ(made.handle.cancel(), status::ok);
+  rt.run_until_idle();
+  EXPECT_TRUE(made.handle.is_done());
+  EXPECT_EQ(w.code, status::cancelled);
+  EXPECT_EQ(rt.kernel().foreign_holds(), 0U) << "nobody waits any more (law 4)";
+  w.promise.set(std::make_unique<int>(1));
+  rt.run_until_idle();
+  EXPECT_EQ(rt.inbox().open_handles(), 0U);
+  EXPECT_TRUE(rt.shutdown().is_quiescent());
+  expect_legal(rt);
+}
+
+TEST(coro_foreign, may_lose_a_select) {
+  runtime rt;
+  foreign_promise<int> late;
+  auto made = spawn_in(rt.kernel(), rt.root(), {}, [&late](cx c) -> task<> {
+    auto pair = foreign_value<int>(c);
+    late = std::move(pair.promise);
+    const auto got = co_await select(std::move(pair.future), sleep(duration::seconds(1)));
+    EXPECT_EQ(got.index(), 1U);
+  });
+  rt.run_until_quiescent();
+  EXPECT_TRUE(made.handle.is_done());
+  late.set(1);
+  rt.run_until_idle();
+}
+
+TEST(coro_foreign, may_be_kept_after_the_runtime_is_gone) {
+  waiting w;
+  {
+    runtime rt;
+    auto made = spawn_in(rt.kernel(), rt.root(), {}, [&w](cx c) { return w.run(c); });
+    rt.run_until_idle();
+    made.handle.drop();
+    EXPECT_TRUE(rt.shutdown().is_quiescent());
+  }
+  w.promise.set(std::make_unique<int>(7));
+  EXPECT_EQ(w.got, 0);
+}
+
+TEST(coro_foreign, is_refused_when_no_handle_is_left) {
+  runtime_config config;
+  config.max_foreign = 1;
+  runtime rt(config);
+  auto made = spawn_in(rt.kernel(), rt.root(), {}, [](cx c) -> task<> {
+    auto first = foreign_value<int>(c);
+    auto second = foreign_value<int>(c);
+    EXPECT_EQ(second.code, status::resource_exhausted);
+    EXPECT_TRUE(second.promise.is_null());
+    first.promise.set(3);
+    EXPECT_EQ(co_await std::move(first.future), 3);
+  });
+  rt.run_until_quiescent();
+  EXPECT_TRUE(made.handle.is_done());
+}
+
+}  // namespace
+}  // namespace asx

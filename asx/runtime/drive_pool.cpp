@@ -1,0 +1,165 @@
+#include "asx/runtime/drive_pool.hpp"
+
+#include <condition_variable>
+#include <mutex>
+#include <new>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "asx/kernel/extension.hpp"
+
+#if defined(__cpp_exceptions)
+#include <system_error>
+#endif
+
+namespace asx {
+
+struct blocking_pool::shared {
+  using stage = blocking_job::stage;
+
+  explicit shared(const pool_options& o) : options(o) { crew.reserve(o.threads); }
+
+  // Under the lock. False: nobody would ever run it.
+  bool has_hands() {
+    if (idle > waiting || crew.size() >= options.threads) return !crew.empty();
+#if defined(__cpp_exceptions)
+    try {
+      crew.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {  // The machine has no more threads: those that there are must do.
+    }
+#else
+    crew.emplace_back([this] { work(); });
+#endif
+    return !crew.empty();
+  }
+
+  void work() {
+    std::unique_lock lock(guard);
+    for (;;) {
+      ++idle;
+      has_work.wait(lock, [this] { return first != nullptr || is_over; });
+      --idle;
+      if (first == nullptr) return;
+      blocking_job& job = *std::exchange(first, first->next_);
+      if (first == nullptr) last = nullptr;
+      --waiting;
+      job.stage_ = stage::running;
+      lock.unlock();
+      job.run_(job);
+      lock.lock();
+      // Said under the lock: once it is marked, whoever withdraws it may let go of the job.
+      job.handle_.say(detail::foreign_word::result);
+      job.stage_ = stage::returned;
+      --in_flight;
+      has_returned.notify_all();
+    }
+  }
+
+  pool_options options;
+  std::mutex guard;
+  std::condition_variable has_work;
+  std::condition_variable has_returned;
+  blocking_job* first = nullptr;
+  blocking_job* last = nullptr;
+  std::uint32_t waiting = 0;    // In the queue,
+  std::uint64_t in_flight = 0;  // and with those that run.
+  std::uint32_t idle = 0;       // Threads without a call.
+  bool is_over = false;
+  std::vector<std::thread> crew;
+};
+
+blocking_pool::blocking_pool(const pool_options& options) noexcept : shared_(new(std::nothrow) shared(options)) {}
+
+blocking_pool::~blocking_pool() {
+  if (shared_ == nullptr) return;
+  {
+    const std::lock_guard lock(shared_->guard);
+    ASX_ASSERT(shared_->first == nullptr, "a pool outlives the runtimes that use it");
+    shared_->is_over = true;
+  }
+  shared_->has_work.notify_all();
+  for (std::thread& t : shared_->crew) t.join();
+  delete shared_;
+}
+
+std::uint32_t blocking_pool::threads() const noexcept {
+  if (shared_ == nullptr) return 0;
+  const std::lock_guard lock(shared_->guard);
+  return static_cast<std::uint32_t>(shared_->crew.size());
+}
+
+status blocking_pool::submit(cx& c, blocking_job& job, std::source_location site) noexcept {
+  ASX_ASSERT(job.home_ == nullptr, "a job is submitted once");
+  kernel& k = c.kernel();
+  inbox& in = inbox::of(k);
+  const auto refuse = [&](limit_code limit, std::uint64_t value) {
+    return extension::refuse(k, event_kind::refused_other, c.task().value, status::resource_exhausted, limit, value);
+  };
+  if (in.is_live()) {
+    if (shared_ == nullptr) return refuse(limit_code::memory, 0);
+    const std::lock_guard lock(shared_->guard);
+    if (shared_->in_flight >= std::uint64_t{shared_->options.threads} + shared_->options.queue) {
+      return refuse(limit_code::none, shared_->options.queue);
+    }
+    if (!shared_->has_hands()) return refuse(limit_code::none, 0);
+  }
+  // where the region takes no promise any more, as in a shutdown, the call is made without.
+  if (extension::gate(k, k.root()) == status::ok) {
+    if (const status s = k.reserve(k.root(), job.promise_, site); s != status::ok) return s;
+  }
+  if (const status s = in.open({.task = c.handle(), .is_call = true, .context = &job, .arrived = arrived}, job.handle_);
+      s != status::ok) {
+    if (job.promise_.generation != 0) static_cast<void>(k.abort(std::exchange(job.promise_, {})));
+    return s;
+  }
+  job.home_ = &k;
+  job.number_ = job.handle_.slot()->number;
+  if (!in.is_live()) {
+    job.run_(job);
+    job.stage_ = blocking_job::stage::returned;
+    job.handle_.say(detail::foreign_word::result);  // Not heard in a replay, which knows when it arrived.
+    return status::ok;
+  }
+  {
+    const std::lock_guard lock(shared_->guard);
+    job.stage_ = blocking_job::stage::queued;
+    (shared_->last == nullptr ? shared_->first : shared_->last->next_) = &job;
+    shared_->last = &job;
+    ++shared_->waiting;
+    ++shared_->in_flight;
+  }
+  shared_->has_work.notify_one();
+  return status::ok;
+}
+
+void blocking_pool::arrived(void* context) noexcept {
+  auto& job = *static_cast<blocking_job*>(context);
+  job.has_arrived_ = true;
+  if (job.promise_.generation != 0) static_cast<void>(job.home_->commit(std::exchange(job.promise_, {})));
+}
+
+void blocking_pool::withdraw(blocking_job& job) noexcept {
+  using stage = blocking_job::stage;
+  if (job.home_ == nullptr) return;
+  if (shared_ != nullptr) {
+    std::unique_lock lock(shared_->guard);  // Of one that has arrived, too: its thread may still be on its way out.
+    if (job.stage_ == stage::queued) {
+      blocking_job* before = nullptr;
+      // asx: bounded by the length of the queue
+      for (blocking_job* at = shared_->first; at != &job; at = at->next_) before = at;
+      (before == nullptr ? shared_->first : before->next_) = job.next_;
+      if (shared_->last == &job) shared_->last = before;
+      --shared_->waiting;
+      --shared_->in_flight;
+      job.stage_ = stage::returned;
+    }
+    shared_->has_returned.wait(lock, [&job] { return job.stage_ == stage::returned; });
+  }
+  if (job.promise_.generation != 0) static_cast<void>(job.home_->abort(std::exchange(job.promise_, {})));
+  job.handle_.slot()->arrived = nullptr;  // It may still lie in the inbox.
+  job.handle_.drop();
+  job.home_ = nullptr;
+}
+
+}  // namespace asx

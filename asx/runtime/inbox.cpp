@@ -1,0 +1,221 @@
+// A stack of slots that anybody pushes to and the runtime takes as a whole: no slot is taken out by itself, so none can
+// come back while somebody still compares with it, and a push is one exchange that may be repeated.
+#include "asx/runtime/inbox.hpp"
+
+#include <memory>
+#include <new>
+
+#include "asx/kernel/extension.hpp"
+
+namespace asx {
+
+namespace detail {
+
+struct inbox_core {
+  static constexpr std::uint32_t closed = 1U << 31;
+
+  std::atomic<void*> newest{nullptr};    // The stack.
+  std::atomic<std::uint32_t> gate{0};    // How many are inside; and `closed`, once the runtime goes.
+  std::atomic<std::uint32_t> owners{1};  // The runtime, and every handle.
+  park_port park{};
+  std::unique_ptr<foreign_slot[]> slots;
+
+  void push(foreign_slot& s) noexcept {
+    void* before = newest.load(std::memory_order_relaxed);
+    do {  // asx: bounded by how often others push at the same moment
+      s.next = static_cast<foreign_slot*>(before);
+      // Release: pairs with the acquire in take; next and what it leads to are seen.
+    } while (!newest.compare_exchange_weak(before, &s, std::memory_order_release, std::memory_order_relaxed));
+  }
+
+  void say(foreign_slot& s, std::uint32_t what) noexcept {
+    // Acquire: whoever finds it open comes before the close, which waits for it below.
+    if ((gate.fetch_add(1, std::memory_order_acquire) & closed) == 0) {
+      // Release: pairs with the acquire of the take; what the caller wrote before is seen by the runtime.
+      const std::uint32_t before = s.said.fetch_or(what | foreign_word::in_stack, std::memory_order_acq_rel);
+      if ((before & foreign_word::in_stack) == 0) push(s);
+      if ((before & what) != what) park.unpark(park.context);
+    }
+    // Release: pairs with the acquire in close; nothing of the runtime is touched after this.
+    if (gate.fetch_sub(1, std::memory_order_release) == (closed | 1)) gate.notify_all();
+  }
+
+  void close() noexcept {
+    std::uint32_t inside = gate.fetch_or(closed, std::memory_order_acquire) | closed;
+    while (inside != closed) {  // asx: bounded by the few steps of say, in each thread that is in it
+      gate.wait(inside, std::memory_order_acquire);
+      inside = gate.load(std::memory_order_acquire);
+    }
+  }
+
+  void release() noexcept {
+    // Acquire and release: the last one sees what all others did before it frees.
+    if (owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+};
+
+}  // namespace detail
+
+static_assert(detail::foreign_word::cancels >> detail::foreign_word::first_cancel ==
+                  (1U << cancel_kind_table.size()) - 1,
+              "every kind of cancel has its bit");
+
+using detail::foreign_slot;
+using detail::foreign_word;
+
+void foreign_handle::say(std::uint32_t what) const noexcept {
+  if (core_ != nullptr) core_->say(*slot_, what);
+}
+
+void foreign_handle::drop() noexcept {
+  if (core_ == nullptr) return;
+  core_->say(*slot_, foreign_word::gone);
+  slot_ = nullptr;
+  std::exchange(core_, nullptr)->release();
+}
+
+inbox::inbox(kernel& home, park_port park, std::uint32_t max_handles, close_port closing, arrival_feed feed,
+             bool is_live) noexcept
+    : home_(home),
+      park_(park),
+      closing_(closing),
+      feed_(feed),
+      max_handles_(max_handles),
+      is_live_(is_live && feed.next == nullptr) {
+  home_.listen_to({nullptr, this, nullptr});
+}
+
+inbox::~inbox() {
+  home_.listen_to({});
+  if (core_ == nullptr) return;
+  core_->close();
+  core_->release();
+}
+
+bool inbox::make_core() noexcept {
+  auto* const made = new (std::nothrow) detail::inbox_core;
+  if (made == nullptr) return false;
+  made->slots.reset(new (std::nothrow) foreign_slot[max_handles_]);
+  if (made->slots == nullptr) {
+    delete made;
+    return false;
+  }
+  made->park = park_;
+  for (std::uint32_t i = max_handles_; i != 0; --i) {
+    made->slots[i - 1].next_free = std::exchange(free_, &made->slots[i - 1]);
+  }
+  core_ = made;
+  home_.listen_to(
+      {is_fed() ? &always_ : &made->newest, this, [](void* self) noexcept { static_cast<inbox*>(self)->take(); }});
+  return true;
+}
+
+status inbox::open(const order& what, foreign_handle& out) noexcept {
+  const bool has_task = what.task.generation != 0;
+  detail::task_record* const t = has_task ? extension::live_task(home_, what.task) : nullptr;
+  const auto refuse = [&](status why) {
+    return extension::refuse(home_, event_kind::refused_other, t == nullptr ? 0 : t->task().value, why);
+  };
+  if (has_task && t == nullptr) return refuse(status::stale_handle);
+  if (park_.unpark == nullptr) return refuse(status::invalid_argument);
+  if (open_ >= max_handles_ || !extension::has_trace(home_, 2)) return refuse(status::resource_exhausted);
+  if (core_ == nullptr && !make_core()) return refuse(status::resource_exhausted);
+  foreign_slot& s = *std::exchange(free_, free_->next_free);
+  s.number = ++last_number_;
+  s.task = what.task;
+  s.is_hold = has_task && what.is_hold;
+  s.is_call = what.is_call;
+  if (s.is_call) ++calls_;
+  s.context = what.context;
+  s.arrived = what.arrived;
+  ++open_;
+  if (s.is_hold) home_.take_foreign_hold();
+  core_->owners.fetch_add(1, std::memory_order_relaxed);  // Relaxed: the runtime is an owner itself.
+  out = foreign_handle(*core_, s);
+  return status::ok;
+}
+
+void inbox::take() noexcept {
+  if (is_fed() && !feed_.is_over(feed_.context)) return take_fed();
+  // Acquire: pairs with the release in push.
+  auto* s = static_cast<foreign_slot*>(core_->newest.exchange(nullptr, std::memory_order_acquire));
+  foreign_slot* oldest = nullptr;
+  while (s != nullptr) {  // asx: bounded by max_foreign
+    foreign_slot* const older = s->next;
+    s->next = oldest;
+    oldest = std::exchange(s, older);
+  }
+  while (oldest != nullptr) {                                  // asx: bounded by max_foreign
+    foreign_slot& one = *std::exchange(oldest, oldest->next);  // Once it is out of the stack it may be pushed again.
+    // Acquire: what the speaker wrote before is seen. Release: pairs with the fetch_or of the next who speaks.
+    do_as_said(one, one.said.exchange(0, std::memory_order_acq_rel));
+  }
+}
+
+void inbox::take_fed() noexcept {
+  for (foreign_arrival next; feed_.next(feed_.context, next);) {  // asx: bounded by the inputs that were recorded
+    for (std::uint32_t i = 0; i < max_handles_; ++i) {            // asx: bounded by max_foreign
+      if (core_->slots[i].number != next.handle) continue;
+      do_as_said(core_->slots[i], next.said);
+      break;
+    }
+  }
+}
+
+void inbox::release_hold(foreign_slot& slot) noexcept {
+  if (std::exchange(slot.is_call, false)) --calls_;
+  if (std::exchange(slot.is_hold, false)) home_.release_foreign_hold();
+}
+
+void inbox::do_as_said(foreign_slot& slot, std::uint32_t said) noexcept {
+  if (slot.number == 0) return;  // A replay has let go of it before its handle said so.
+  if ((said & foreign_word::wake) != 0) extension::arrive_wake(home_, slot.task, slot.number);
+  if ((said & foreign_word::result) != 0) {
+    const detail::task_record* const t = extension::live_task(home_, slot.task);
+    const std::uint64_t told = extension::note_arrival(home_, event_kind::input_io, t == nullptr ? 0 : t->task().value,
+                                                       slot.number, 0, extension::next_input(home_));
+    extension::following(home_, told, [&] {
+      release_hold(slot);
+      if (slot.arrived != nullptr) slot.arrived(slot.context);
+      if (detail::task_record* const waiting = extension::live_task(home_, slot.task); waiting != nullptr)
+        extension::wake(home_, *waiting, wake_code::input, told);
+    });
+  }
+  if ((said & foreign_word::cancels) != 0) {
+    auto kind = static_cast<unsigned>(cancel_kind_table.size());
+    while ((said & 1U << (foreign_word::first_cancel + --kind)) == 0) {  // asx: bounded by the number of cancel kinds
+    }
+    if (!extension::arrive_cancel(home_, slot.task, slot.number, static_cast<cancel_kind>(kind)) && !is_fed()) {
+      // No room now: it stays in the inbox, with what follows it, and is tried again at the next step.
+      const std::uint32_t rest = said & ~(foreign_word::wake | foreign_word::result | foreign_word::look);
+      if ((slot.said.fetch_or(rest | foreign_word::in_stack, std::memory_order_acq_rel) & foreign_word::in_stack) == 0)
+        core_->push(slot);
+      return;
+    }
+  }
+  if ((said & foreign_word::close) != 0) closing_.close(closing_.context, slot.number);
+  if ((said & foreign_word::look) != 0 && slot.arrived != nullptr) slot.arrived(slot.context);
+  if ((said & foreign_word::gone) != 0) {
+    std::uint64_t told = 0;
+    if (slot.task.generation != 0) {  // A handle of no task, as signals have, is nobody's input.
+      const detail::task_record* const t = extension::live_task(home_, slot.task);
+      told = extension::note_arrival(home_, event_kind::input_release, t == nullptr ? 0 : t->task().value, slot.number,
+                                     extension::next_input(home_));
+    }
+    extension::following(home_, told, [&] { release_hold(slot); });
+    slot.number = 0;
+    slot.task = {};
+    slot.context = nullptr;
+    slot.arrived = nullptr;
+    slot.next_free = std::exchange(free_, &slot);
+    // What a replay did not hear is not heard by the next one who lives here.
+    if (is_fed()) slot.said.fetch_and(foreign_word::in_stack, std::memory_order_relaxed);
+    --open_;
+  }
+}
+
+status open_foreign(cx& c, foreign_handle& out) noexcept {
+  return inbox::of(c.kernel()).open({.task = c.handle()}, out);
+}
+
+}  // namespace asx

@@ -1,0 +1,100 @@
+// The watchdog on real threads: it names the poll that hangs while it hangs, once, and says nothing otherwise.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "asx/runtime/drive_live.hpp"
+#include "asx/runtime/drive_watchdog.hpp"
+
+namespace {
+
+using asx::cx;
+using asx::poll_result;
+
+struct body {
+  std::function<poll_result(cx&)> run;
+  static poll_result poll(void* self, cx& c) { return static_cast<body*>(self)->run(c); }
+};
+
+struct told {
+  std::atomic<int> times{0};
+  asx::running_poll last;
+  asx::duration so_far;
+  static void report(void* self, const asx::running_poll& p, asx::duration so_far) noexcept {
+    auto& at = *static_cast<told*>(self);
+    at.last = p;
+    at.so_far = so_far;
+    at.times.fetch_add(1);
+  }
+};
+
+TEST(watchdog_stress, names_a_poll_that_hangs_while_it_hangs_and_once) {  // laws 1, 2
+  told t;
+  asx::live_runtime rt;
+  const asx::watchdog dog(*rt, {.limit = asx::duration::milliseconds(20), .context = &t, .report = told::report});
+  ASSERT_TRUE(dog.is_on());
+  body quick{[n = 0](cx& c) mutable {
+    if (++n == 1'000) return poll_result::ready;
+    c.yield();
+    return poll_result::pending;
+  }};
+  body hangs{[&](cx&) {
+    while (t.times.load() == 0) std::this_thread::yield();  // Ends only because it is told of.
+    return poll_result::ready;
+  }};
+  asx::task_handle out;
+  const std::uint32_t line = __LINE__ + 1;
+  ASSERT_EQ(rt->kernel().spawn(rt->root(), {.poll = &body::poll, .context = &quick}, out), asx::status::ok);
+  ASSERT_EQ(rt->kernel().spawn(rt->root(), {.poll = &body::poll, .context = &hangs, .name = "stuck"}, out),
+            asx::status::ok);
+  EXPECT_EQ(rt->run_until_quiescent().ended, asx::status::ok);
+  EXPECT_EQ(t.times.load(), 1);
+  EXPECT_EQ(t.last.task.value, 2U);
+  EXPECT_STREQ(t.last.name.data(), "stuck");
+  EXPECT_NE(std::string(t.last.file).find("watchdog_stress.cpp"), std::string::npos);
+  EXPECT_GT(t.last.line, line);
+  EXPECT_GE(t.so_far, asx::duration::milliseconds(20));
+}
+
+TEST(watchdog_stress, a_reader_sees_one_poll_or_none) {  // law 1 of poll_probe.hpp
+  asx::poll_probe probe;
+  std::atomic<bool> stop{false};
+  std::thread writer([&] {
+    constexpr const char* names[] = {"a", "bbbbbbbbbbbb", "cccccccccccccccccccccc"};
+    for (std::uint64_t i = 1; !stop.load(std::memory_order_relaxed); ++i) {
+      probe.begin(asx::task_id{i}, names[i % 3], std::source_location::current(), asx::instant{i});
+      probe.end();
+    }
+  });
+  std::uint64_t seen = 0;
+  constexpr std::size_t sizes[] = {1, 12, 22};
+  for (int i = 0; i < 200'000 || seen == 0; ++i) {
+    asx::running_poll p;
+    if (!probe.read(p)) continue;
+    ++seen;
+    ASSERT_EQ(p.task.value, p.began.ns);
+    ASSERT_EQ(p.turn, 2 * p.task.value - 1);
+    ASSERT_EQ(std::string(p.name.data()).size(), sizes[p.task.value % 3]);
+  }
+  stop.store(true);
+  writer.join();
+}
+
+TEST(watchdog_stress, leaves_a_run_as_it_was_when_it_goes) {
+  asx::live_runtime rt;
+  told t;
+  for (int i = 0; i < 20; ++i) {
+    const asx::watchdog dog(*rt, {.limit = asx::duration::seconds(60), .context = &t, .report = told::report});
+    body b{[](cx&) { return poll_result::ready; }};
+    asx::task_handle out;
+    ASSERT_EQ(rt->kernel().spawn(rt->root(), {.poll = &body::poll, .context = &b}, out), asx::status::ok);
+    rt->run_until_idle();
+  }
+  EXPECT_EQ(t.times.load(), 0);
+}
+
+}  // namespace
