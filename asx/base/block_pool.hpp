@@ -13,8 +13,9 @@
 //    room for a piece, one block is asked for.
 // 4  Refused memory is a null pointer, and nothing has changed (U-36).
 //
-// Under the address sanitizer a block that nobody has is poisoned (ASX_POISONS_POOLS, set by this project's own build:
-// program and library must agree on it).
+// Frames of coroutines are most of what lies here, and a few hundred bytes each: powers of two, aligned to their
+// size, cost a million waiting tasks 640 to 770 bytes more each. Under the address sanitizer a block that nobody has
+// is poisoned (ASX_POISONS_POOLS, set by this project's own build: program and library must agree on it).
 //
 // A general allocator was not wanted: it would search, split and join, and the same program would be served differently
 // after a different past.

@@ -429,7 +429,7 @@ class promise_of : public promise_base {
   template <operation Op>
     requires(!std::is_lvalue_reference_v<Op>)
   auto await_transform(Op&& op) {
-    return op_awaiter<Op, false>(std::move(op), *this);
+    return op_awaiter<Op, false>(std::forward<Op>(op), *this);
   }
   template <operation Op>
   auto await_transform(attempt<Op>&& op) {

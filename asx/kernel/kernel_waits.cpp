@@ -44,6 +44,7 @@ void waiter::take_place_of(waiter& other) noexcept {
 // Asked again, it keeps its place (U-17, U-18).
 void kernel::serve(wait_queue& waiting, wake_code why, event_kind told, std::uint64_t subject) noexcept {
   while (waiter* const w = waiting.head()) {
+    ASX_ASSERT(w->task_ != nullptr, "who stands in a queue is a task's");
     task_record& t = *w->task_;
     waiting.remove(*w);
     const std::uint64_t cause = note(told, subject, t.task().value);

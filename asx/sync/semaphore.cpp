@@ -272,7 +272,7 @@ status semaphore::create(kernel& k, region_handle region, std::uint64_t units, s
                          std::string_view name) noexcept {
   semaphore_core* core = nullptr;
   const status s = semaphore_core::create(k, region, units, {}, name, core);
-  if (s == status::ok) out.core_ = thing_ref<semaphore_core>(*core);
+  if (core != nullptr) out.core_ = thing_ref<semaphore_core>(*core);
   return s;
 }
 

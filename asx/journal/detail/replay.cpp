@@ -133,7 +133,9 @@ void replay::apply_sync(const event& e) {
     case sync_released: {  // By whoever has them now: what was handed on is counted off the one who took them.
       auto at = s.holders.find(e.object);
       if (at == s.holders.end()) at = s.holders.begin();
-      if (at != s.holders.end() && (at->second -= std::min(at->second, e.a)) == 0) s.holders.erase(at);
+      if (at == s.holders.end()) return;
+      at->second -= std::min(at->second, e.a);
+      if (at->second == 0) s.holders.erase(at);
       return;
     }
     case sync_waiter_added: s.waiters.push_back(e.object); return;
