@@ -1,25 +1,7 @@
 #include <asx/asx.hpp>
 #include <iostream>
 #include <string>
-
 using namespace asx;
-
-// cut: mask
-// Within its life a task that was cancelled may wait again: its cleanup needs that.
-class masked {
- public:
-  explicit masked(cx c) : cx_(c), is_on_(cx_.mask_enter() == status::ok) {}
-  masked(const masked&) = delete;
-  masked& operator=(const masked&) = delete;
-  ~masked() {
-    if (is_on_) cx_.mask_leave();
-  }
-
- private:
-  cx cx_;
-  bool is_on_;
-};
-// end: mask
 
 std::uint64_t now_ms(const cx& c) {
   return c.now().ns / 1'000'000;
@@ -34,11 +16,28 @@ task<> say_goodbye(cx, sender<std::string> line, std::uint64_t takes_ms) {
 task<> session(cx c, sender<std::string> line, std::uint64_t takes_ms) {
   const auto work = co_await attempt(sleep(duration::hours(1)));  // Its work; cancelled, it goes on here.
   if (work.is_ok()) co_return;
-  const masked cleanup(c);
-  const auto said = co_await with_timeout(c, duration::milliseconds(100), say_goodbye, line, takes_ms);
+  const auto quiet = co_await mask();
+  const auto said = co_await within(c, duration::milliseconds(100), say_goodbye, line, takes_ms);
   std::cout << now_ms(c) << " ms: cleanup is over, goodbye " << (said ? "was said\n" : "took too long\n");
 }
 // end: session
+
+// cut: finally
+task<> close_up(cx c) {
+  co_await sleep(duration::milliseconds(5));
+  std::cout << now_ms(c) << " ms: the shop is closed up, after everybody has gone\n";
+}
+
+task<> visitor(cx c) {
+  co_await sleep(duration::milliseconds(20));
+  std::cout << now_ms(c) << " ms: a visitor goes\n";
+}
+
+task<> shop(cx c) {
+  co_await finally(c, close_up);
+  co_await start(c, visitor);
+}
+// end: finally
 
 task<> program(cx c) {
   auto [code, tx, rx] = channel<std::string>(c, 1, "line");
@@ -52,6 +51,7 @@ task<> program(cx c) {
     std::cout << now_ms(c) << " ms: the session ended: " << name(how.kind())
               << "; in the line: " << rx.try_recv().value.value_or("nothing") << '\n';
   }
+  co_await region(c, shop);
 }
 
 int main() {

@@ -19,6 +19,7 @@ std::thread measure_temperature(asx::foreign_promise<int> answer) {
   return std::thread([answer = std::move(answer)]() mutable { answer.set(21); });
 }
 
+// cut: program
 asx::task<> program(asx::cx c, asx::blocking_pool& pool) {
   const std::string name = co_await asx::blocking(pool, [] { return std::string("a file that was read elsewhere"); });
   std::printf("%s\n", name.c_str());
@@ -34,9 +35,11 @@ asx::task<> program(asx::cx c, asx::blocking_pool& pool) {
   const auto slept = co_await asx::attempt(asx::sleep(asx::duration::hours(1)));
   std::printf("asked to stop: %s\n", slept.code == asx::status::cancelled ? "cleaning up" : "no");
 }
+// end: program
 
 }  // namespace
 
+// cut: main
 int main() {
   asx::blocking_pool pool({.threads = 2});
   asx::metrics measured;
@@ -50,3 +53,4 @@ int main() {
   std::printf("polls were counted: %s\n", rt->measured().all_polls() > 3 ? "yes" : "no");
   return rt->shutdown().is_quiescent() && out.result.is_cancelled() ? 0 : 1;
 }
+// end: main
