@@ -258,11 +258,6 @@ class ASX_API extension {
   }
   [[nodiscard]] static std::string_view name_of(const cx& c) noexcept { return c.task_->name.view(); }
   [[nodiscard]] static bool has_ended(const cx& c) noexcept { return c.task_->state == task_state::completed; }
-  /// The youngest task of a region that is live; null when there is none.
-  [[nodiscard]] static task_handle youngest(const kernel& k, region_handle region) noexcept {
-    const detail::region_record* const r = k.find(region);
-    return r == nullptr || r->tasks.empty() ? task_handle{} : kernel::handle_of(*r->tasks.back());
-  }
   /// Of the task that a reserved slot is for.
   [[nodiscard]] static cx cx_of(const task_slot& slot) noexcept { return cx(*slot.task_); }
   [[nodiscard]] static std::uint32_t coop_limit(const cx& c) noexcept {

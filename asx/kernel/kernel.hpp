@@ -139,6 +139,12 @@ struct cancel_watch {
   void (*completed)(void* context, duration after) noexcept = nullptr;
 };
 
+/// What time it is at each step; null: it stands where set_time has put it.
+struct time_source {
+  void* context = nullptr;
+  instant (*read)(void* context) noexcept = nullptr;
+};
+
 class ASX_API kernel {
  public:
   kernel(const resource_contract& contract, const kernel_options& options, scheduler& sched, timer_wheel& wheel,
@@ -161,7 +167,9 @@ class ASX_API kernel {
   [[nodiscard]] status begin_drain(region_handle region) noexcept;
   [[nodiscard]] status begin_finalize(region_handle region) noexcept;
   [[nodiscard]] status finish_close(region_handle region) noexcept;
-  [[nodiscard]] status add_finalizer(region_handle region, finalizer_function run, void* context) noexcept;
+  /// `in_turn`: it runs when the finalizer tasks of those before it have ended, and not with them.
+  [[nodiscard]] status add_finalizer(region_handle region, finalizer_function run, void* context,
+                                     bool in_turn = false) noexcept;
   /// Memory that is freed when the region closes. region_closed afterwards.
   [[nodiscard]] status arena_allocate(region_handle region, std::size_t bytes, std::size_t alignment,
                                       void*& out) noexcept;
@@ -258,10 +266,12 @@ class ASX_API kernel {
     if (!retries_.empty()) [[unlikely]]
       retry_cancels();
   }
+  /// Whether take_inputs would find something.
+  [[nodiscard]] bool has_inputs() const noexcept { return somebody_called() || !retries_.empty(); }
   [[nodiscard]] std::uint64_t queued_by(place& p) noexcept { return static_cast<detail::task_record&>(p).queued_by; }
   void poll(std::uint32_t worker, place& p, dispatch_source from, instant now, std::uint64_t dispatched) noexcept;
   /// Steps of one worker in a row, as long as they are plain: `most` at most. How many were made.
-  std::uint64_t run_plain(std::uint32_t worker, instant now, std::uint64_t most) noexcept;
+  std::uint64_t run_plain(std::uint32_t worker, const time_source& clock, std::uint64_t most) noexcept;
   [[nodiscard]] place* take_stalled(std::uint32_t worker, instant now) noexcept;
   [[nodiscard]] pressure weigh() noexcept;
 
@@ -354,8 +364,6 @@ class ASX_API kernel {
   [[nodiscard]] bool somebody_called() const noexcept {
     return outside_.waiting->load(std::memory_order_relaxed) != nullptr;
   }
-  /// Whether take_inputs would find something.
-  [[nodiscard]] bool has_inputs() const noexcept { return somebody_called() || !retries_.empty(); }
   [[nodiscard]] bool is_quiet() const noexcept { return log_.mode() == journal_mode::off && !ghosts_.is_on(); }
   void enqueue(task_record& t, wake_code why, std::uint64_t cause, std::uint64_t by = 0) noexcept;
   void wake(task_record& t, wake_code why, std::uint64_t cause = 0) noexcept;

@@ -101,12 +101,13 @@ void kernel::poll(std::uint32_t worker, place& p, dispatch_source, instant now, 
 
 // A loop of its own for the plainest dispatches, which are most of them: nobody listens, nothing is due, nothing waits
 // but in the ready lane. What is done is what worker_step and poll do; what they look for besides cannot be there.
-std::uint64_t kernel::run_plain(std::uint32_t worker, instant now, std::uint64_t most) noexcept {
+std::uint64_t kernel::run_plain(std::uint32_t worker, const time_source& clock, std::uint64_t most) noexcept {
   ASX_ASSERT(current_ == nullptr, "one task is polled at a time");
   std::uint64_t done = 0;
-  now_ = later(now_, now);
   if (!is_quiet() || rejects()) return 0;
-  for (; done < most && !may_be_due(now_) && !has_inputs(); ++done) {  // asx: bounded by `most`
+  for (; done < most; ++done) {  // asx: bounded by `most`
+    if (clock.read != nullptr) now_ = later(now_, clock.read(clock.context));
+    if (may_be_due(now_) || has_inputs()) break;
     place* const p = sched_.next_plain(worker);
     if (p == nullptr) break;
     auto& t = static_cast<task_record&>(*p);

@@ -80,7 +80,7 @@ status kernel::create_region(region_handle parent, const region_spec& spec, regi
   return status::ok;
 }
 
-status kernel::add_finalizer(region_handle region, finalizer_function run, void* context) noexcept {
+status kernel::add_finalizer(region_handle region, finalizer_function run, void* context, bool in_turn) noexcept {
   constexpr auto kind = event_kind::refused_finalizer;
   region_record* const r = find(region);
   if (r == nullptr) return refuse(kind, 0, {status::stale_handle});
@@ -96,7 +96,7 @@ status kernel::add_finalizer(region_handle region, finalizer_function run, void*
   if (!has_bytes(nominal_bytes::finalizer))
     return refuse(kind, r->id.value, {full, limit_code::memory, contract_.max_bytes});
   if (!has_trace(1)) return refuse(kind, r->id.value, no_trace());
-  const slab_entry<finalizer_node> made = finalizers_.allocate(run, context, r->next_finalizer + 1);
+  const slab_entry<finalizer_node> made = finalizers_.allocate(run, context, r->next_finalizer + 1, in_turn);
   if (!made) return refuse(kind, r->id.value, {full, limit_code::memory, 0});
   ++r->next_finalizer;
   made.record->key = made.key;
@@ -315,15 +315,18 @@ void kernel::evaluate(region_record& r) noexcept {
   if (r.state != region_state::finalizing || r.is_busy) return;
   ++r.pins;
   run_finalizers(r);
-  if (r.is_driven && r.live_tasks == 0 && r.state == region_state::finalizing) static_cast<void>(try_close(r));
+  const bool is_done = r.live_tasks == 0 && r.finalizers.empty();
+  if (r.is_driven && is_done && r.state == region_state::finalizing) static_cast<void>(try_close(r));
   --r.pins;
   release_if_done(r);
 }
 
 void kernel::run_finalizers(region_record& r) noexcept {
   r.is_busy = true;
-  while (finalizer_node* const f = r.finalizers.pop_front()) {  // asx: bounded by max_finalizers_per_region
-    const finalizer_node job(f->run, f->context, f->number);
+  while (finalizer_node* const f = r.finalizers.front()) {  // asx: bounded by max_finalizers_per_region
+    if (f->is_in_turn && r.live_tasks != 0) break;          // The last task of the one before comes by here again.
+    static_cast<list_hook<detail::finalizer_tag>&>(*f).unlink();
+    const finalizer_node job(f->run, f->context, f->number, f->is_in_turn);
     finalizers_.release(f->key);
     bytes_ -= nominal_bytes::finalizer;
     --r.finalizer_depth;

@@ -112,9 +112,12 @@ status kernel::inspect(obligation_handle obligation, obligation_state& out) cons
 
 status kernel::add_timer(task_record* t, region_record& r, instant deadline, slab_key& out) noexcept {
   constexpr auto kind = event_kind::refused_timer;
-  // a closing region takes timers only from those who clean up.
+  // a closing region takes timers only from those who clean up, or are masked and have not seen it.
   bool is_admitted = r.state == region_state::open;
-  if (r.state == region_state::draining) is_admitted = t != nullptr && t->state == task_state::cancelling;
+  if (r.state == region_state::draining && t != nullptr) {
+    is_admitted =
+        t->state == task_state::cancelling || (t->state == task_state::cancel_requested && t->mask_depth != 0);
+  }
   if (r.state == region_state::finalizing) is_admitted = is_finalizer_call(r);
   if (!is_admitted) return refuse(kind, r.id.value, {status::region_not_open});
   if (t != nullptr && t->epoch == 0 && t->left.deadline_passed(now_)) {  // R-55; once cancelled it counts no more.

@@ -33,6 +33,11 @@ class player {
     return {this,
             [](void* self, instant, instant until) noexcept {
               auto& p = *static_cast<player*>(self);
+              // Parked twice before the same event, at the same time: nothing here will bring it about (law 3).
+              const bool is_stuck = p.next() != nullptr && p.parked_at_ == p.place_ && p.parked_when_ == p.now_;
+              p.parked_at_ = p.place_;
+              p.parked_when_ = p.now_;
+              if (is_stuck) p.is_lost_ = true;
               if (p.next() == nullptr && !until.is_none()) p.now_ = later(p.now_, until);
             },
             [](void*) noexcept {}};
@@ -40,7 +45,12 @@ class player {
   [[nodiscard]] arrival_feed arrivals() noexcept {
     return {this,
             [](void* self, foreign_arrival& out) noexcept { return static_cast<player*>(self)->next_arrival(out); },
-            [](void* self) noexcept { return static_cast<player*>(self)->next() == nullptr; }};
+            [](void* self) noexcept { return static_cast<player*>(self)->next() == nullptr; },
+            [](void* self, task_id by) noexcept {
+              const event* const e = static_cast<player*>(self)->next();
+              return e != nullptr && e->kind == event_kind::refused_other && e->subject == by.value &&
+                     (e->flags & event_flags::arrived) != 0;
+            }};
   }
 
   [[nodiscard]] comparison finish() {
@@ -73,6 +83,8 @@ class player {
   bool next_arrival(foreign_arrival& out) noexcept {
     const event* const e = next();
     if (e == nullptr || (e->flags & event_flags::arrived) == 0 || place_ == given_at_) return false;
+    if (instant{e->time_ns} > now_) return false;  // It came in a later step.
+    if (e->kind == event_kind::refused_other) return false;
     given_at_ = place_;  // Once: one that has no effect here would come for ever.
     ++given_;
     switch (e->kind) {
@@ -93,6 +105,8 @@ class player {
   journal* log_ = nullptr;  // Null before the runtime is there and once it goes.
   std::size_t place_ = 0;   // Events that the replay has told.
   std::size_t given_at_ = SIZE_MAX;
+  std::size_t parked_at_ = SIZE_MAX;
+  instant parked_when_{};
   std::uint64_t given_ = 0;
   instant now_{};
   bool is_lost_ = false;
@@ -126,6 +140,8 @@ status read_recording(const journal& log, live_recording& out) {
   for (std::uint64_t i = 0; i < log.size(); ++i) {
     if (const event e = log.at(i); e.semantic()) out.events.push_back(e);
   }
+  // A run that goes on is a recording that was cut: nobody knows what comes after it.
+  out.is_whole = !out.events.empty() && out.events.back().kind == event_kind::runtime_ended;
   return status::ok;
 }
 

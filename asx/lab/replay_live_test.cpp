@@ -57,6 +57,10 @@ struct restless_world {
   }
 };
 
+task<> waits_long(cx) {
+  co_await sleep(duration::milliseconds(50));
+}
+
 // A program with a bit of everything. `pace` is what a change of the program looks like.
 struct errands {
   blocking_pool pool;
@@ -267,6 +271,62 @@ TEST(replay_live, reads_a_file_and_goes_on_by_itself_where_it_is_cut) {  // law 
   errands changed;
   changed.pace = 4;
   EXPECT_FALSE(replay_live(half, config, [&changed](runtime& rt) { changed.run(rt); }).is_same());
+}
+
+TEST(replay_live, finds_that_an_event_never_comes) {  // law 3
+  const auto run = [](runtime& rt, bool has_second) {
+    const auto sleeper = [](cx) -> task<> { co_await sleep(duration::milliseconds(1)); };
+    auto first = spawn_in(rt.kernel(), rt.root(), {}, sleeper);
+    EXPECT_EQ(rt.run_until_quiescent().ended, status::ok);
+    first.handle.drop();
+    if (has_second) {
+      auto second = spawn_in(rt.kernel(), rt.root(), {}, sleeper);
+      EXPECT_EQ(rt.run_until_quiescent().ended, status::ok);
+      second.handle.drop();
+    }
+    auto last = spawn_in(rt.kernel(), rt.root(), {}, waits_long);
+    rt.run_until_quiescent();
+    last.handle.drop();
+    EXPECT_TRUE(rt.shutdown().is_quiescent());
+  };
+  restless_world w(5);
+  live_recording recorded;
+  {
+    runtime rt(w.config());
+    run(rt, true);
+    ASSERT_EQ(read_recording(rt.journal(), recorded), status::ok);
+  }
+  const live_replay same = replay_live(recorded, w.config(), [&](runtime& rt) { run(rt, true); });
+  EXPECT_TRUE(same.is_same()) << same.report();
+  const live_replay other = replay_live(recorded, w.config(), [&](runtime& rt) { run(rt, false); });
+  EXPECT_FALSE(other.is_same());
+}
+
+TEST(replay_live, gives_what_arrived_in_two_steps_in_two_steps) {
+  const auto run = [](runtime& rt, foreign_handle& a, foreign_handle& b) {
+    auto sleeper = spawn_in(rt.kernel(), rt.root(), {}, waits_long);
+    EXPECT_EQ(rt.foreign(sleeper.handle.task(), a), status::ok);
+    EXPECT_EQ(rt.foreign(sleeper.handle.task(), b), status::ok);
+    EXPECT_EQ(rt.run_until_quiescent().ended, status::ok);
+    sleeper.handle.drop();
+    EXPECT_TRUE(rt.shutdown().is_quiescent());
+  };
+  restless_world w(6);
+  foreign_handle a;
+  foreign_handle b;
+  w.others = [&](restless_world& at) {  // One after the other, each while the runtime parks.
+    at.ns += 1'000'000;
+    (a.is_null() ? b : a).drop();
+  };
+  live_recording recorded;
+  {
+    runtime rt(w.config());
+    run(rt, a, b);
+    ASSERT_EQ(read_recording(rt.journal(), recorded), status::ok);
+  }
+  w.others = nullptr;
+  const live_replay again = replay_live(recorded, w.config(), [&](runtime& rt) { run(rt, a, b); });
+  EXPECT_TRUE(again.is_same()) << again.report();
 }
 
 TEST(replay_live, refuses_a_journal_that_does_not_begin_with_the_run) {

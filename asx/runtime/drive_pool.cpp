@@ -9,24 +9,20 @@
 
 #include "asx/kernel/extension.hpp"
 
-#if defined(__cpp_exceptions)
-#include <system_error>
-#endif
-
 namespace asx {
 
 struct blocking_pool::shared {
   using stage = blocking_job::stage;
 
-  explicit shared(const pool_options& o) : options(o) { crew.reserve(o.threads); }
+  explicit shared(const pool_options& o) noexcept : options(o) {}
 
   // Under the lock. False: nobody would ever run it.
   bool has_hands() {
-    if (idle > waiting || crew.size() >= options.threads) return !crew.empty();
+    if (idle > waiting + coming || crew.size() >= options.threads) return !crew.empty();
 #if defined(__cpp_exceptions)
     try {
       crew.emplace_back([this] { work(); });
-    } catch (const std::system_error&) {  // The machine has no more threads: those that there are must do.
+    } catch (...) {  // The machine has no more threads, or no memory for one: those that there are must do.
     }
 #else
     crew.emplace_back([this] { work(); });
@@ -64,6 +60,7 @@ struct blocking_pool::shared {
   blocking_job* last = nullptr;
   std::uint32_t waiting = 0;    // In the queue,
   std::uint64_t in_flight = 0;  // and with those that run.
+  std::uint32_t coming = 0;     // Admitted, and about to be queued.
   std::uint32_t idle = 0;       // Threads without a call.
   bool is_over = false;
   std::vector<std::thread> crew;
@@ -96,21 +93,39 @@ status blocking_pool::submit(cx& c, blocking_job& job, std::source_location site
   const auto refuse = [&](limit_code limit, std::uint64_t value) {
     return extension::refuse(k, event_kind::refused_other, c.task().value, status::resource_exhausted, limit, value);
   };
+  // What other threads do decides this, so it is told as an input, and a replay is given it again.
+  const auto refuse_for_now = [&] {
+    extension::note(k, event_kind::refused_other, c.task().value, c.task().value,
+                    pack(static_cast<std::uint64_t>(status::resource_exhausted), 0), 0, event_flags::arrived);
+    return status::resource_exhausted;
+  };
+  if (in.was_refused(c.task())) return refuse_for_now();
   if (in.is_live()) {
     if (shared_ == nullptr) return refuse(limit_code::memory, 0);
     const std::lock_guard lock(shared_->guard);
-    if (shared_->in_flight >= std::uint64_t{shared_->options.threads} + shared_->options.queue) {
-      return refuse(limit_code::none, shared_->options.queue);
-    }
-    if (!shared_->has_hands()) return refuse(limit_code::none, 0);
+    const bool is_full =
+        shared_->in_flight >= std::uint64_t{shared_->options.threads} + shared_->options.queue || !shared_->has_hands();
+    if (is_full) return refuse_for_now();
+    ++shared_->in_flight;  // Its place, and the hands that are to take it: another runtime may share the pool.
+    ++shared_->coming;
   }
+  const auto give_back = [&] {
+    if (!in.is_live()) return;
+    const std::lock_guard lock(shared_->guard);
+    --shared_->in_flight;
+    --shared_->coming;
+  };
   // where the region takes no promise any more, as in a shutdown, the call is made without.
   if (extension::gate(k, k.root()) == status::ok) {
-    if (const status s = k.reserve(k.root(), job.promise_, site); s != status::ok) return s;
+    if (const status s = k.reserve(k.root(), job.promise_, site); s != status::ok) {
+      give_back();
+      return s;
+    }
   }
   if (const status s = in.open({.task = c.handle(), .is_call = true, .context = &job, .arrived = arrived}, job.handle_);
       s != status::ok) {
     if (job.promise_.generation != 0) static_cast<void>(k.abort(std::exchange(job.promise_, {})));
+    give_back();
     return s;
   }
   job.home_ = &k;
@@ -127,7 +142,7 @@ status blocking_pool::submit(cx& c, blocking_job& job, std::source_location site
     (shared_->last == nullptr ? shared_->first : shared_->last->next_) = &job;
     shared_->last = &job;
     ++shared_->waiting;
-    ++shared_->in_flight;
+    --shared_->coming;
   }
   shared_->has_work.notify_one();
   return status::ok;

@@ -1,5 +1,6 @@
 #include "asx/runtime/drive_watchdog.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -8,18 +9,20 @@
 #include <new>
 #include <thread>
 
-#if defined(__cpp_exceptions)
-#include <system_error>
-#endif
-
 namespace asx {
+
+namespace {
+// Between two looks: not so often that it costs a core, and in numbers that a clock can hold.
+constexpr duration shortest = duration::milliseconds(2);
+constexpr duration longest = duration::hours(1);
+}  // namespace
 
 struct watchdog::guard {
   guard(runtime& rt, const watchdog_options& o) noexcept : home(rt), clock(rt.clock_in_use()), options(o) {}
 
   void watch() {
     std::unique_lock lock(door);
-    const auto pause = std::chrono::nanoseconds(options.limit.ns / 2 + 1);
+    const auto pause = std::chrono::nanoseconds(std::clamp(options.limit, shortest, longest).ns / 2);
     std::uint32_t told = 0;  // No poll has an even turn.
     while (!is_over) {
       leave.wait_for(lock, pause);
@@ -61,7 +64,7 @@ watchdog::watchdog(runtime& rt, const watchdog_options& options) noexcept
 #if defined(__cpp_exceptions)
   try {
     guard_->thread = std::thread([g = guard_] { g->watch(); });
-  } catch (const std::system_error&) {
+  } catch (...) {  // No thread, or no memory for one.
     delete guard_;
     guard_ = nullptr;
     return;

@@ -29,6 +29,8 @@ struct inbox_core {
   }
 
   void say(foreign_slot& s, std::uint32_t what) noexcept {
+    // Relaxed: a first look, so that those who still speak to a runtime that goes do not hold up its end.
+    if ((gate.load(std::memory_order_relaxed) & closed) != 0) return;
     // Acquire: whoever finds it open comes before the close, which waits for it below.
     if ((gate.fetch_add(1, std::memory_order_acquire) & closed) == 0) {
       // Release: pairs with the acquire of the take; what the caller wrote before is seen by the runtime.
@@ -63,6 +65,11 @@ static_assert(detail::foreign_word::cancels >> detail::foreign_word::first_cance
 using detail::foreign_slot;
 using detail::foreign_word;
 
+namespace {
+constexpr std::uint64_t loose_bit = std::uint64_t{1} << 63;
+constexpr std::uint64_t events_of_a_word = 16;  // What one slot says, and what follows at once.
+}  // namespace
+
 void foreign_handle::say(std::uint32_t what) const noexcept {
   if (core_ != nullptr) core_->say(*slot_, what);
 }
@@ -82,7 +89,7 @@ inbox::inbox(kernel& home, park_port park, std::uint32_t max_handles, close_port
       feed_(feed),
       max_handles_(max_handles),
       is_live_(is_live && feed.next == nullptr) {
-  home_.listen_to({nullptr, this, nullptr});
+  home_.listen_to({is_fed() ? &always_ : nullptr, this, &inbox::take_in});
 }
 
 inbox::~inbox() {
@@ -105,8 +112,7 @@ bool inbox::make_core() noexcept {
     made->slots[i - 1].next_free = std::exchange(free_, &made->slots[i - 1]);
   }
   core_ = made;
-  home_.listen_to(
-      {is_fed() ? &always_ : &made->newest, this, [](void* self) noexcept { static_cast<inbox*>(self)->take(); }});
+  if (!is_fed()) home_.listen_to({&made->newest, this, &inbox::take_in});
   return true;
 }
 
@@ -121,7 +127,7 @@ status inbox::open(const order& what, foreign_handle& out) noexcept {
   if (open_ >= max_handles_ || !extension::has_trace(home_, 2)) return refuse(status::resource_exhausted);
   if (core_ == nullptr && !make_core()) return refuse(status::resource_exhausted);
   foreign_slot& s = *std::exchange(free_, free_->next_free);
-  s.number = ++last_number_;
+  s.number = has_task ? ++last_number_ : loose_bit | ++last_loose_;
   s.task = what.task;
   s.is_hold = has_task && what.is_hold;
   s.is_call = what.is_call;
@@ -136,7 +142,8 @@ status inbox::open(const order& what, foreign_handle& out) noexcept {
 }
 
 void inbox::take() noexcept {
-  if (is_fed() && !feed_.is_over(feed_.context)) return take_fed();
+  if (is_led()) return take_fed();
+  if (core_ == nullptr) return;
   // Acquire: pairs with the release in push.
   auto* s = static_cast<foreign_slot*>(core_->newest.exchange(nullptr, std::memory_order_acquire));
   foreign_slot* oldest = nullptr;
@@ -145,16 +152,29 @@ void inbox::take() noexcept {
     s->next = oldest;
     oldest = std::exchange(s, older);
   }
-  while (oldest != nullptr) {                                  // asx: bounded by max_foreign
+  while (oldest != nullptr) {  // asx: bounded by max_foreign
+    if (!extension::has_trace(home_, events_of_a_word)) return put_back(oldest);
     foreign_slot& one = *std::exchange(oldest, oldest->next);  // Once it is out of the stack it may be pushed again.
     // Acquire: what the speaker wrote before is seen. Release: pairs with the fetch_or of the next who speaks.
     do_as_said(one, one.said.exchange(0, std::memory_order_acq_rel));
   }
 }
 
+// No room to tell of them now: they stay in the stack, the oldest at the bottom.
+void inbox::put_back(foreign_slot* oldest) noexcept {
+  while (oldest != nullptr) {  // asx: bounded by max_foreign
+    foreign_slot& one = *std::exchange(oldest, oldest->next);
+    core_->push(one);
+  }
+}
+
 void inbox::take_fed() noexcept {
   for (foreign_arrival next; feed_.next(feed_.context, next);) {  // asx: bounded by the inputs that were recorded
-    for (std::uint32_t i = 0; i < max_handles_; ++i) {            // asx: bounded by max_foreign
+    if ((next.said & foreign_word::close) != 0) {                 // Its handle may be one that only the live run had.
+      closing_.close(closing_.context, next.handle);
+      continue;
+    }
+    for (std::uint32_t i = 0; core_ != nullptr && i < max_handles_; ++i) {  // asx: bounded by max_foreign
       if (core_->slots[i].number != next.handle) continue;
       do_as_said(core_->slots[i], next.said);
       break;
@@ -185,7 +205,7 @@ void inbox::do_as_said(foreign_slot& slot, std::uint32_t said) noexcept {
     auto kind = static_cast<unsigned>(cancel_kind_table.size());
     while ((said & 1U << (foreign_word::first_cancel + --kind)) == 0) {  // asx: bounded by the number of cancel kinds
     }
-    if (!extension::arrive_cancel(home_, slot.task, slot.number, static_cast<cancel_kind>(kind)) && !is_fed()) {
+    if (!extension::arrive_cancel(home_, slot.task, slot.number, static_cast<cancel_kind>(kind)) && !is_led()) {
       // No room now: it stays in the inbox, with what follows it, and is tried again at the next step.
       const std::uint32_t rest = said & ~(foreign_word::wake | foreign_word::result | foreign_word::look);
       if ((slot.said.fetch_or(rest | foreign_word::in_stack, std::memory_order_acq_rel) & foreign_word::in_stack) == 0)

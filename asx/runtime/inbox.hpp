@@ -112,6 +112,8 @@ struct arrival_feed {
   bool (*next)(void* context, foreign_arrival& out) noexcept = nullptr;
   /// True: nothing will arrive from here any more, and the handles are heard again.
   bool (*is_over)(void* context) noexcept = nullptr;
+  /// Whether the call that this task makes now was refused because every thread was busy.
+  bool (*is_refused)(void* context, task_id by) noexcept = nullptr;
 };
 /// What the inbox asks of the drive: begin to shut down, because of an event.
 struct close_port {
@@ -154,13 +156,20 @@ class ASX_API inbox {
   [[nodiscard]] bool is_live() const noexcept { return is_live_; }
   /// Whether somebody outside may still say something: not once a feed is over.
   [[nodiscard]] bool may_hear() const noexcept { return !is_fed() || !feed_.is_over(feed_.context); }
+  /// A call of this task was refused for want of threads where the run was recorded.
+  [[nodiscard]] bool was_refused(task_id by) const noexcept {
+    return is_fed() && feed_.is_refused != nullptr && feed_.is_refused(feed_.context, by);
+  }
   /// Calls in flight: their results have not arrived.
   [[nodiscard]] std::uint32_t calls() const noexcept { return calls_; }
   [[nodiscard]] std::uint32_t open_handles() const noexcept { return open_; }
 
  private:
+  static void take_in(void* self) noexcept { static_cast<inbox*>(self)->take(); }
   void take() noexcept;
   void take_fed() noexcept;
+  void put_back(detail::foreign_slot* oldest) noexcept;
+  [[nodiscard]] bool is_led() const noexcept { return is_fed() && !feed_.is_over(feed_.context); }
   void do_as_said(detail::foreign_slot& slot, std::uint32_t said) noexcept;
   void release_hold(detail::foreign_slot& slot) noexcept;
   [[nodiscard]] bool make_core() noexcept;
@@ -174,6 +183,7 @@ class ASX_API inbox {
   std::uint32_t open_ = 0;
   std::uint32_t calls_ = 0;
   std::uint64_t last_number_ = 0;
+  std::uint64_t last_loose_ = 0;           // Handles of no task are numbered apart: a replay may not have them.
   const std::atomic<void*> always_{this};  // A feed is asked at every step.
   detail::inbox_core* core_ = nullptr;     // Made with the first handle.
   detail::foreign_slot* free_ = nullptr;

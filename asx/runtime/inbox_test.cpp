@@ -369,6 +369,52 @@ TEST(live_run, gives_a_shutdown_from_outside_its_grace_and_no_more) {  // law 5
   expect_legal(rt);
 }
 
+TEST(live_run, ends_a_grace_in_virtual_time_as_well) {  // law 5: the lab sees what the live drive does
+  runtime_config config;
+  config.grace = duration::seconds(2);
+  runtime rt(config);
+  slab_key timer;
+  body b{[&](cx& c) {
+    if (c.checkpoint() != status::ok && timer == slab_key{}) {
+      EXPECT_EQ(c.mask_enter(), status::ok);
+      EXPECT_EQ(c.kernel().register_timer(c, c.now() + duration::hours(1), timer), status::ok);
+    }
+    static_cast<void>(c.get_waker());
+    return poll_result::pending;
+  }};
+  foreign_handle h = must_open(rt, must_spawn(rt, rt.root(), b, {}, false));
+  rt.run_until_idle();
+  h.shut_down();
+  h.drop();
+  EXPECT_EQ(rt.run_until_quiescent().ended, status::ok);
+  EXPECT_EQ(rt.kernel().live_tasks(), 0U);
+  EXPECT_LE(rt.now(), instant{duration::seconds(3).ns});
+  EXPECT_TRUE(rt.shutdown().is_quiescent());
+}
+
+TEST(live_run, ends_a_grace_while_somebody_is_always_busy) {  // law 5
+  other_world w;
+  runtime_config config = w.config();
+  config.grace = duration::milliseconds(1);
+  runtime rt(config);
+  std::vector<cancel_kind> seen;
+  body b{[&](cx& c) {
+    if (c.reason() != nullptr && (seen.empty() || seen.back() != c.reason()->kind)) seen.push_back(c.reason()->kind);
+    if (!seen.empty() && seen.back() == cancel_kind::shutdown) return poll_result::ready;
+    if (!seen.empty() && c.checkpoint() != status::ok) w.ns += 100'000;
+    c.yield();
+    return poll_result::pending;
+  }};
+  foreign_handle h = must_open(rt, must_spawn(rt, rt.root(), b, {}, false));
+  rt.run_until_idle(10);
+  h.shut_down();
+  h.drop();
+  EXPECT_EQ(rt.run_until_quiescent().ended, status::ok);
+  ASSERT_EQ(seen.size(), 2U);  // Asked, and told once more when the grace was over.
+  EXPECT_EQ(seen.back(), cancel_kind::shutdown);
+  EXPECT_TRUE(rt.shutdown().is_quiescent());
+}
+
 TEST(live_run, never_tells_of_an_earlier_time_after_a_later_one) {
   other_world w;
   runtime rt(w.config());

@@ -31,9 +31,9 @@ status check(const runtime_config& c) {
   return is_bad ? status::invalid_argument : status::ok;
 }
 
-constexpr std::uint64_t events_of_a_step = 64;     // More than a dispatch leaves, but for a cascade.
-constexpr std::uint64_t steps_between_looks = 32;  // Plain ones, between two looks at the clock.
-constexpr std::uint32_t steps_before_plain = 16;   // After one that was not.
+constexpr std::uint64_t events_of_a_step = 64;    // More than a dispatch leaves, but for a cascade.
+constexpr std::uint64_t plain_in_a_row = 32;      // Before everything else is looked at again.
+constexpr std::uint32_t steps_before_plain = 16;  // After one that was not.
 
 }  // namespace
 
@@ -101,18 +101,16 @@ void runtime::jump_to(instant moment) noexcept {
 // time of the last step alone, which every event after it shows: a replay decides the same.
 bool runtime::wait(const patience& how) noexcept {
   const instant due = kernel_.next_due();
+  const instant forced = kernel_.live_tasks() == 0 ? instant::none() : forced_at_;
   if (is_virtual()) {
-    if (due.is_none() || due > how.due_until) return false;
-    jump_to(due);
-    return true;
-  }
-  if (forced_at_ <= kernel_.now()) {
-    strengthen();
+    const instant next = earlier(due, forced);
+    if (next.is_none() || next > how.due_until) return false;
+    jump_to(next);
     return true;
   }
   const bool waits_for_others = (how.for_others && kernel_.foreign_holds() != 0 && kernel_.live_tasks() != 0) ||
                                 (how.for_calls && inbox_.calls() != 0);
-  const bool something_comes = due <= how.due_until || (waits_for_others && inbox_.may_hear()) ||
+  const bool something_comes = earlier(due, forced) <= how.due_until || (waits_for_others && inbox_.may_hear()) ||
                                (how.for_the_end && kernel_.check_quiescence().failed != 0);
   if (!something_comes || how.limit <= kernel_.now()) return false;
   if (config_.measure != nullptr) ++config_.measure->parks;
@@ -147,7 +145,7 @@ void runtime::strengthen() noexcept {
 
 step_report runtime::step() noexcept {
   if (config_.workers == 1 || kernel_.is_inside()) return step(0);  // No order is drawn, and no clock is read for it.
-  return step(order_.next(context_, now()));
+  return step(order_.next(context_, read_ahead_.is_none() ? now() : read_ahead_));
 }
 
 step_report runtime::step(std::uint32_t worker) noexcept {
@@ -169,27 +167,36 @@ struct observed_host {
   kernel& host;
   clock_port clock;
   metrics* measure;
-  poll_probe* probe;
+  poll_probe* const& attached;  // A poll may take the watchdog away that looks at it.
+  bool has_worked = false;      // In phase 0: the poll begins later than the step.
   instant ended = instant::none();
 
   instant next_due() noexcept { return host.next_due(); }
   bool may_be_due(instant now) noexcept { return host.may_be_due(now); }
-  std::uint32_t pass_time(std::uint32_t worker, instant now) noexcept { return host.pass_time(worker, now); }
-  void take_inputs(std::uint32_t worker, instant now) noexcept { host.take_inputs(worker, now); }
+  std::uint32_t pass_time(std::uint32_t worker, instant now) noexcept {
+    has_worked = true;
+    return host.pass_time(worker, now);
+  }
+  void take_inputs(std::uint32_t worker, instant now) noexcept {
+    has_worked = has_worked || host.has_inputs();
+    host.take_inputs(worker, now);
+  }
   std::uint64_t queued_by(place& p) noexcept { return host.queued_by(p); }
   place* take_stalled(std::uint32_t worker, instant now) noexcept { return host.take_stalled(worker, now); }
   pressure weigh() noexcept { return host.weigh(); }
   void poll(std::uint32_t worker, place& p, dispatch_source from, instant now, std::uint64_t dispatched) noexcept {
+    poll_probe* const probe = attached;
+    const instant began = has_worked ? clock.now() : now;
     if (probe != nullptr) {
       const auto& t = extension::task_at(p);
-      probe->begin(t.task(), t.name.view(), t.site, now);
+      probe->begin(t.task(), t.name.view(), t.site, began);
     }
     host.poll(worker, p, from, now, dispatched);
-    if (probe != nullptr) probe->end();
+    if (probe != nullptr && attached == probe) probe->end();
     if (measure == nullptr) return;
     ended = clock.now();
     ++measure->polls[static_cast<std::size_t>(from)];
-    measure->poll_ns.add((ended - now).ns);
+    measure->poll_ns.add((ended - began).ns);
   }
 };
 
@@ -228,6 +235,7 @@ run_result runtime::run(std::uint64_t max_steps, const patience& how) noexcept {
   is_running_ = true;
   const bool is_alone = config_.workers == 1 && !config_.policy.is_on;
   const bool rejects = config_.contract.overflow == trace_overflow::reject;
+  const time_source time = is_virtual() ? time_source{} : time_source{config_.clock.context, config_.clock.read};
   std::uint32_t until_plain = 1;
   std::uint32_t idle = 0;  // Steps in a row that found nothing; drawn orders need more of them to be sure.
   while (out.steps < max_steps) {
@@ -235,9 +243,13 @@ run_result runtime::run(std::uint64_t max_steps, const patience& how) noexcept {
       out.ended = status::resource_exhausted;
       break;
     }
+    if (forced_at_ <= kernel_.now()) [[unlikely]]
+      strengthen();
+    if (how.limit <= kernel_.now()) break;  // A grace is over, whoever is still busy.
     if (is_alone && !is_observed() && --until_plain == 0) {
-      const std::uint64_t most = std::min(max_steps - out.steps, steps_between_looks);
-      const std::uint64_t done = kernel_.run_plain(0, now(), most);
+      const std::uint64_t most = std::min(max_steps - out.steps, plain_in_a_row);
+      kernel_.set_time(now());
+      const std::uint64_t done = kernel_.run_plain(0, time, most);
       out.steps += done;
       until_plain = done == 0 ? steps_before_plain : 1;  // Where nothing is plain, it is not looked for at every step.
       if (done != 0) idle = 0;

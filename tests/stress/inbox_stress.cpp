@@ -102,6 +102,29 @@ TEST(inbox_stress, counts_every_word_of_many_threads) {
   EXPECT_TRUE(rt->shutdown().is_quiescent());
 }
 
+TEST(inbox_stress, a_runtime_goes_while_many_still_speak_to_it) {
+  std::atomic<bool> is_over{false};
+  std::vector<std::thread> speakers;
+  {
+    asx::live_runtime rt;
+    body waits{[](cx& c) {
+      if (c.checkpoint() != status::ok) return poll_result::ready;
+      static_cast<void>(c.get_waker());
+      return poll_result::pending;
+    }};
+    const asx::task_handle t = must_spawn(*rt, waits);
+    for (int i = 0; i < 8; ++i) {
+      speakers.emplace_back([&is_over, h = must_open(*rt, t)] {
+        while (!is_over.load(std::memory_order_relaxed)) h.wake();
+      });
+    }
+    rt->run_until_idle();
+    EXPECT_TRUE(rt->shutdown().is_quiescent());
+  }  // A loud crowd must not hold it up: this would hang.
+  is_over.store(true);
+  for (std::thread& s : speakers) s.join();
+}
+
 TEST(inbox_stress, answers_one_word_at_a_time_from_sleep) {
   // Ping-pong between a parked runtime and a thread that waits for each answer: every wake-up counts.
   asx::live_runtime rt;

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -82,6 +83,19 @@ TEST(watchdog_stress, a_reader_sees_one_poll_or_none) {  // law 1 of poll_probe.
   }
   stop.store(true);
   writer.join();
+}
+
+TEST(watchdog_stress, may_go_in_the_middle_of_a_poll) {
+  asx::live_runtime rt;
+  auto dog = std::make_unique<asx::watchdog>(*rt, asx::watchdog_options{});
+  body ends_it{[&](cx&) {
+    dog.reset();
+    return poll_result::ready;
+  }};
+  asx::task_handle out;
+  ASSERT_EQ(rt->kernel().spawn(rt->root(), {.poll = &body::poll, .context = &ends_it}, out), asx::status::ok);
+  rt->run_until_idle();
+  EXPECT_EQ(dog, nullptr);
 }
 
 TEST(watchdog_stress, leaves_a_run_as_it_was_when_it_goes) {

@@ -58,10 +58,12 @@ struct cleanup_node : cleanup_hook {
 };
 
 struct finalizer_node : list_hook<struct finalizer_tag> {
-  finalizer_node(finalizer_function f, void* c, std::uint64_t n) noexcept : run(f), context(c), number(n) {}
+  finalizer_node(finalizer_function f, void* c, std::uint64_t n, bool in_turn) noexcept
+      : run(f), context(c), number(n), is_in_turn(in_turn) {}
   finalizer_function run;
   void* context;
   std::uint64_t number;
+  bool is_in_turn;  // Not before the tasks of the one before it have ended.
   slab_key key{};
 };
 

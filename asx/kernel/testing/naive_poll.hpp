@@ -349,12 +349,13 @@ inline status naive_kernel::consume_cost(naive_task& t, std::uint64_t n) {
   return st;
 }
 
-// the region first; then R-86: duration, capacity.
+// the region first; then R-86: duration, capacity.
 inline status naive_kernel::register_timer(naive_task& t, std::uint64_t ns) {
   const region_state state = region_at(t.region).state;
-  const bool is_admitted = state == region_state::open ||
-                           (state == region_state::draining && t.state == task_state::cancelling) ||
-                           (state == region_state::finalizing && t.is_finalizer);
+  const bool is_admitted =
+      state == region_state::open || (state == region_state::draining && t.state == task_state::cancelling) ||
+      (state == region_state::draining && t.state == task_state::cancel_requested && t.mask != 0) ||
+      (state == region_state::finalizing && t.is_finalizer);
   if (!is_admitted) return met(kernel_rule::timer_refused_by_region), status::region_not_open;
   if (!t.reason && t.left.deadline_passed(now_)) {
     kernel_cancel(t, cancel_kind::deadline);
