@@ -10,15 +10,15 @@
 //    function may refer to what lives in the coroutine.
 // 3  An operation that is dropped while its function runs - it lost a select, or its task was ended by force - makes
 //    the whole runtime wait for it, for the same reason. One that has not begun is not called. Do not select over
-//    calls.
+//    calls. A limit (`within`) does not drop it: it is waited for, and the limit is over when it has returned.
 // 4  A full queue refuses: the coroutine ends with resource_exhausted (attempt sees it). To wait instead, take a
 //    unit of a semaphore first.
 // 5  An exception of the function goes to whoever awaits, and panics the task if nobody catches it there.
 // 6  In virtual time and in a replay the function runs on the runtime's own thread: the same run each time, if the
 //    function gives the same value.
 //
-// GCC 12 destroys a lambda that owns something twice when it is written inside a co_await expression: name it first,
-// and move it in.
+// GCC 12 destroys a lambda that owns something twice when it is written inside a co_await expression: it is refused
+// there, in a sentence; name it first, and hand in asx::moved(name).
 //
 // Cancel points: blocking, before the function was submitted.
 // Threads: the runtime's; the function runs on another, and what it touches is not the runtime's then.
@@ -109,6 +109,8 @@ class blocking_op {
     return status::would_block;
   }
   auto take() { return call_->take(); }
+  /// A limit is over: nobody can end the call, so it is waited for as before.
+  void hurry(cx&) noexcept {}
 
  private:
   using call = blocking_call<F>;
@@ -153,6 +155,7 @@ template <class F>
   requires std::is_invocable_v<std::decay_t<F>&>
 [[nodiscard("co_await blocking(...)")]] auto blocking(blocking_pool& pool, F&& f,
                                                       std::source_location site = std::source_location::current()) {
+  detail::check_function<F>();
   return detail::blocking_op<std::decay_t<F>>(pool, std::decay_t<F>(std::forward<F>(f)), site);
 }
 

@@ -31,7 +31,7 @@ TEST(coro_blocking, gives_what_the_function_returns_and_leaves_nothing) {
   const auto out = outcome_of(rt, [&pool](cx) -> task<int> {
     const std::string text = co_await blocking(pool, [] { return std::string(100, 'x'); });
     auto owner = [p = std::make_unique<int>(5)]() mutable { return std::move(p); };
-    auto moved = co_await blocking(pool, std::move(owner));
+    auto moved = co_await blocking(pool, asx::moved(owner));
     int touched = 0;
     co_await blocking(pool, [&touched] { touched = 7; });
     co_return static_cast<int>(text.size()) + *moved + touched;

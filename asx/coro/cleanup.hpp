@@ -77,27 +77,10 @@ task<std::optional<typename spawned<T>::stored>> run_within(cx c, duration limit
   co_return co_await limited<T>(f(c, std::move(args)...), limit);
 }
 
-/// Ready when a task has ended, or is not there any more.
-class ended_op {
- public:
-  explicit ended_op(task_handle whom) noexcept : whom_(whom) {}
-  status poll(cx& c) noexcept {
-    if (whom_.is_null()) return status::ok;
-    const status s = c.kernel().await_completed(whom_, c, wait_);
-    return s == status::would_block ? s : status::ok;
-  }
-  void take() const noexcept {}
-
- private:
-  task_handle whom_;
-  waiter wait_;
-};
-
 template <class F, class... Args>
-task<> run_finally(cx c, task_handle before, F f, Args... args) {
+task<> run_finally(cx c, F f, Args... args) {
   std::optional<mask_guard> quiet;
   if (c.mask_enter() == status::ok) quiet.emplace(c);  // A contract without masks has it run as it is.
-  co_await ended_op(before);
   co_await f(c, std::move(args)...);
 }
 
@@ -115,9 +98,7 @@ class finalizer_body {
     const spawn_options how{.name = "finally", .site = self.site_};
     return std::apply(
         [&](F& f, Args&... args) {
-          return spawn_in(k, region, how, run_finally<F, Args...>, extension::youngest(k, region), std::move(f),
-                          std::move(args)...)
-              .code;
+          return spawn_in(k, region, how, run_finally<F, Args...>, std::move(f), std::move(args)...).code;
         },
         self.body_);
   }
@@ -177,7 +158,7 @@ template <class F, class... Args>
   if (block == nullptr) return detail::registered_op(status::resource_exhausted);
   detail::block_guard unmade{k, block, sizeof(body), alignof(body)};
   auto* const made = new (block) body(at.site, std::forward<F>(f), std::forward<Args>(args)...);
-  const status s = k.add_finalizer(at.c.region(), &body::run, made);
+  const status s = k.add_finalizer(at.c.region(), &body::run, made, true);
   if (s == status::ok) {
     unmade.block = nullptr;
   } else {

@@ -84,13 +84,37 @@ struct contest {
     return all[i].code == status::ok && all[i].handle.home()->result(all[i].handle.task(), out) == status::ok &&
            out.is_ok();
   }
-  void stop_the_others() noexcept {
+  /// False when the cancel queue has no room for one of them.
+  [[nodiscard]] bool stop_the_others() noexcept {
+    bool has_room = true;
     for (std::size_t i = 0; i < N; ++i) {
-      if (!has_ended[i] && all[i].code == status::ok) {
-        static_cast<void>(all[i].handle.cancel({cancel_kind::race_lost, "another was first"}));
-      }
+      if (has_ended[i] || all[i].code != status::ok) continue;
+      has_room =
+          all[i].handle.cancel({cancel_kind::race_lost, "another was first"}) != status::resource_exhausted && has_room;
     }
+    return has_room;
   }
+
+  /// Ready when each of them was told; a full cancel queue is asked again after a millisecond.
+  class stop_op {
+   public:
+    explicit stop_op(contest& of) noexcept : of_(&of) {}
+    status poll(cx& c) noexcept {
+      if (of_->stop_the_others()) return status::ok;
+      if (!pause_) pause_.emplace(duration::milliseconds(1));
+      const status s = pause_->poll(c);
+      if (s == status::would_block) return s;
+      pause_.reset();
+      if (s != status::ok) return status::ok;  // The region closes, and that tells them.
+      c.yield();
+      return status::would_block;
+    }
+    void take() const noexcept {}
+
+   private:
+    contest* of_;
+    std::optional<sleep_op> pause_;
+  };
 
   /// Ready when one more has ended; gives which.
   class next_op {
@@ -146,7 +170,7 @@ task<outcome_in<result_of<F>>> run_race(cx c, F f, Fs... fs) {
   co_await region(c, judged_by_body, [&all, &tasks](cx r) -> task<> {
     std::apply([&](auto&... one) { all.start(r, one...); }, tasks);
     co_await typename contest<value, 1 + sizeof...(Fs)>::next_op(all);
-    all.stop_the_others();
+    co_await typename decltype(all)::stop_op(all);
   });
   co_return outcome_of(all.all[all.last]);
 }
@@ -164,7 +188,7 @@ task<outcome_in<result_of<F>>> run_first_ok(cx c, F f, Fs... fs) {
       const std::size_t i = co_await typename contest<value, 1 + sizeof...(Fs)>::next_op(all);
       if (all.is_ok(i)) break;
     }
-    all.stop_the_others();
+    co_await typename decltype(all)::stop_op(all);
   });
   co_return outcome_of(all.all[all.last]);
 }
@@ -188,12 +212,15 @@ task<quorum_result<typename spawned<result_of<F>>::stored, 1 + sizeof...(Fs)>> r
       counted[i] = all.is_ok(i);
       if (counted[i]) ++yes;
     }
-    all.stop_the_others();
+    co_await typename decltype(all)::stop_op(all);
   });
   quorum_result<typename spawned<value>::stored, count> out;
   out.is_reached = yes >= enough;
   for (std::size_t i = 0; i < count; ++i) {
-    if (counted[i]) out.values[i].emplace(value_in(outcome_of(all.all[i])));
+    if (!counted[i]) continue;
+    auto one = outcome_of(all.all[i]);
+    // One that was ended ok from outside has said yes, and has nothing to show.
+    if (std::is_void_v<value> || one.has_value()) out.values[i].emplace(value_in(std::move(one)));
   }
   co_return out;
 }

@@ -83,6 +83,8 @@ class hand_over_op {
   hand_over_op(rendezvous_sender<T>& tx, T&& value) : tx_(&tx) { offer_.put(std::move(value)); }
   status poll(cx& c) noexcept { return tx_->poll_send(c, offer_); }
   void take() const noexcept {}
+  /// A receiver has it: there is no way back, whatever else is ready.
+  [[nodiscard]] bool has_happened() const noexcept { return offer_.is_taken(); }
 
  private:
   rendezvous_sender<T>* tx_;

@@ -24,7 +24,11 @@ void region_block::give_up() noexcept {
 }
 
 void region_block::release() noexcept {
-  if (kernel_ != nullptr) static_cast<void>(std::exchange(kernel_, nullptr)->release_region(region_));
+  if (kernel_ == nullptr) return;
+  kernel& k = *std::exchange(kernel_, nullptr);
+  region_report r;  // Open still: its function threw before there was a coroutine to run in it.
+  if (k.inspect(region_, r) == status::ok && r.state == region_state::open) static_cast<void>(k.close(region_));
+  static_cast<void>(k.release_region(region_));
 }
 
 status region_block::closed_op::arm(cx& c) noexcept {

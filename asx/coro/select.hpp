@@ -38,6 +38,7 @@ class select_op {
   explicit select_op(Ops&&... ops) : ops_(std::move(ops)...) {}
 
   status poll(cx& c) {
+    if (status s = status::ok; poll_happened<0>(c, s)) return s;
     if constexpr (IsDrawn) {
       return poll_round(c, static_cast<std::size_t>(extension::draw(c) % sizeof...(Ops)),
                         std::index_sequence_for<Ops...>{});
@@ -47,7 +48,32 @@ class select_op {
   }
   value take() { return take_from<0>(); }
 
+  [[nodiscard]] bool has_happened() const noexcept {
+    return std::apply([](const Ops&... ops) { return (happened(ops) || ...); }, ops_);
+  }
+
  private:
+  // What somebody else has completed cannot be withdrawn: it goes before everything that is only ready.
+  template <class Op>
+  static bool happened(const Op& op) noexcept {
+    if constexpr (requires { op.has_happened(); }) {
+      return op.has_happened();
+    } else {
+      return false;
+    }
+  }
+  template <std::size_t I>
+  bool poll_happened(cx& c, status& out) {
+    if constexpr (I == sizeof...(Ops)) {
+      return false;
+    } else {
+      auto& op = std::get<I>(ops_);
+      if (!happened(op)) return poll_happened<I + 1>(c, out);
+      winner_ = I;
+      out = op.poll(c);
+      return true;
+    }
+  }
   template <std::size_t I>
   status poll_from(cx& c) {
     if constexpr (I == sizeof...(Ops)) {

@@ -111,7 +111,6 @@ class spawned : public coro_root {
   void forget_frame() noexcept {
     unwind();
     first_.reset();
-    forget_panic();
   }
 
   static poll_result poll(void* context, cx& c) {
@@ -232,6 +231,7 @@ class spawned_body final : public spawned<T> {
   static void free(spawned<T>& base) noexcept {
     auto& self = static_cast<spawned_body&>(base);
     kernel& k = self.home_;
+    self.forget_panics(k);
     self.~spawned_body();
     extension::give_block(k, nominal_bytes::frame, &self, sizeof(spawned_body), alignof(spawned_body));
   }
@@ -465,6 +465,8 @@ template <class F, class... Args>
 template <class F, class... Args>
   requires coroutine_function<F, Args...>
 [[nodiscard("co_await start(...)")]] auto start(cx c, const spawn_options& how, F&& f, Args&&... args) {
+  detail::check_function<F>();
+  (detail::check_value<Args>(), ...);
   return detail::started_op<typename detail::task_of<F, Args...>::value_type>(
       spawn(c, how, std::forward<F>(f), std::forward<Args>(args)...));
 }

@@ -60,7 +60,7 @@ bool coro_root::run() {
       promise_base& p = *std::exchange(finished_, nullptr);
       if (p.parent == nullptr) return true;
       p.parent->done_(*p.parent);
-    } else {
+    } else if (waiting_ == nullptr || alarms_ == nullptr || !ring_late()) {
       return false;
     }
   }
@@ -82,6 +82,23 @@ bool coro_root::ring() noexcept {
   over->has_rung_ = true;
   next_ = over->self_;
   return true;
+}
+
+// A wait that began in this very poll: a limit may be over already, and nobody would wake the task for it.
+bool coro_root::ring_late() {
+  if (ring()) return true;
+  if (waiting_->hurry_ == nullptr || !is_any_over()) return false;
+  waiting_op& op = *waiting_;  // It was told to hurry, and is asked what it makes of that.
+  if (!op.again_(op)) return false;
+  waiting_ = nullptr;
+  return true;
+}
+
+bool coro_root::is_any_over() noexcept {
+  for (alarm* a = alarms_; a != nullptr; a = a->outer_) {  // asx: bounded by the limits that nest
+    if (a->is_over(context)) return true;
+  }
+  return false;
 }
 
 status alarm::start() noexcept {
@@ -113,22 +130,23 @@ bool alarm::is_over(cx& c) noexcept {
   // set again. A region that takes none before the cancel is acknowledged takes one after it.
   const bool has_fired = timer_.generation != 0 && !c.is_cancelled();
   timer_ = {};
-  if (!has_fired) static_cast<void>(c.kernel().register_timer(c, deadline_, timer_));
+  if (!has_fired && c.kernel().register_timer(c, deadline_, timer_) == status::resource_exhausted) {
+    c.yield();  // There is no timer to be had now; it is asked again.
+  }
   return has_fired;
 }
 
 struct panic_block {
   std::array<char, 160> text{};
   panic_note said{};
+  panic_block* before = nullptr;  // Outcomes refer to each of them, until nobody can read the task's value any more.
 };
 
 void coro_root::keep_panic(const panic_note& said) noexcept {
   kernel& k = context.kernel();
-  if (panic_ == nullptr) {
-    void* const block = extension::take_block(k, nominal_bytes::frame, sizeof(panic_block), alignof(panic_block));
-    if (block == nullptr) return;
-    panic_ = new (block) panic_block;
-  }
+  void* const block = extension::take_block(k, nominal_bytes::frame, sizeof(panic_block), alignof(panic_block));
+  if (block == nullptr) return;
+  panic_ = new (block) panic_block{{}, {}, panic_};
   const std::size_t size = said.text.size() < panic_->text.size() ? said.text.size() : panic_->text.size();
   for (std::size_t i = 0; i < size; ++i) panic_->text[i] = said.text[i];
   panic_->said = {{panic_->text.data(), size}, said.file, said.line};
@@ -150,10 +168,11 @@ panic_note coro_root::kept_panic() const noexcept {
   return panic_ == nullptr ? panic_note{"somebody it waited for panicked", {}, 0} : panic_->said;
 }
 
-void coro_root::forget_panic() noexcept {
-  if (panic_ == nullptr) return;
-  panic_block* const block = std::exchange(panic_, nullptr);
-  extension::give_block(context.kernel(), nominal_bytes::frame, block, sizeof(panic_block), alignof(panic_block));
+void coro_root::forget_panics(kernel& home) noexcept {
+  while (panic_block* const block = panic_) {  // asx: bounded by the panics that the task has seen
+    panic_ = block->before;
+    extension::give_block(home, nominal_bytes::frame, block, sizeof(panic_block), alignof(panic_block));
+  }
 }
 
 void coro_root::unwind() noexcept {

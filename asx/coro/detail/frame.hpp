@@ -100,13 +100,15 @@ class ASX_API coro_root {
   /// Destroys all coroutines but the first, the innermost first and one after the other, so that the stack stays flat.
   void unwind() noexcept;
   /// While the task's region is there.
-  void forget_panic() noexcept;
+  void forget_panics(kernel& home) noexcept;
 
  private:
   friend class alarm;
   [[nodiscard]] bool yield_now() noexcept;
   /// True when a limit was over, and its coroutines are gone.
   [[nodiscard]] bool ring() noexcept;
+  [[nodiscard]] bool ring_late();
+  [[nodiscard]] bool is_any_over() noexcept;
 
   std::coroutine_handle<> next_;
   waiting_op* waiting_ = nullptr;
