@@ -24,7 +24,8 @@ void* block_pool::fetch(std::size_t at, std::size_t bytes, std::size_t alignment
   std::size_t blocks = 1;
   if (at < fine) blocks = std::clamp<std::size_t>(fetched_[at], 1, most_in_a_piece);
   if (!fetch_piece(at, blocks)) {
-    if (blocks == 1 || !fetch_piece(at, blocks = 1)) return nullptr;
+    if (blocks == 1 || !fetch_piece(at, 1)) return nullptr;
+    blocks = 1;
   }
   if (at < fine) fetched_[at] += static_cast<std::uint32_t>(blocks);
   return take(at);

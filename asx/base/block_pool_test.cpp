@@ -76,8 +76,8 @@ TEST(block_pool, a_block_is_nobody_elses_while_it_is_out) {
         pool.release(which->first, which->second.bytes, which->second.alignment);
         out.erase(which);
       } else {
-        const life l{1 + draw.next_below(draw.next_below(8) == 0 ? 9000 : 1200), std::size_t{1} << draw.next_below(10),
-                     static_cast<unsigned char>(i)};
+        const life l{1 + static_cast<std::size_t>(draw.next_below(draw.next_below(8) == 0 ? 9000 : 1200)),
+                     std::size_t{1} << draw.next_below(10), static_cast<unsigned char>(i)};
         auto* const block = static_cast<unsigned char*>(pool.allocate(l.bytes, l.alignment));
         ASSERT_NE(block, nullptr);
         std::memset(block, l.mark, l.bytes);

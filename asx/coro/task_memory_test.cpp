@@ -26,6 +26,23 @@ std::uint64_t news = 0;  // Calls of the global operator new.
   if (block == nullptr) std::abort();
   return block;
 }
+// All forms: a sanitizer has its own of those that are not replaced, and sees blocks of one handed to the other.
+[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  ++news;
+  return std::malloc(bytes == 0 ? 1 : bytes);
+}
+[[gnu::noinline]] void* operator new[](std::size_t bytes) {
+  return ::operator new(bytes);
+}
+[[gnu::noinline]] void* operator new[](std::size_t bytes, const std::nothrow_t& no) noexcept {
+  return ::operator new(bytes, no);
+}
+[[gnu::noinline]] void operator delete[](void* block) noexcept {
+  std::free(block);
+}
+[[gnu::noinline]] void operator delete[](void* block, std::size_t) noexcept {
+  std::free(block);
+}
 [[gnu::noinline]] void operator delete(void* block) noexcept {
   std::free(block);
 }

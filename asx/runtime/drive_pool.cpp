@@ -22,7 +22,8 @@ struct blocking_pool::shared {
 #if defined(__cpp_exceptions)
     try {
       crew.emplace_back([this] { work(); });
-    } catch (...) {  // The machine has no more threads, or no memory for one: those that there are must do.
+    } catch (...) {
+      return !crew.empty();  // The machine has no more threads, or no memory for one: those that there are must do.
     }
 #else
     crew.emplace_back([this] { work(); });
