@@ -24,9 +24,8 @@
 //
 // Cancel points: none of the three; what f awaits are.
 // Threads: the runtime's.
-// Lifetime: function and arguments of `finally` are kept until it has run: the frame of the coroutine that registered
-// it
-//           may be gone by then, what is around the region's block is there.
+// Lifetime: function and arguments of `finally` are kept until it has run. The frame of the coroutine that registered
+//           them may be gone by then; what is around the region's block is there.
 #pragma once
 
 #include <new>

@@ -18,8 +18,7 @@
 //
 // Cancel points: none: a step does not wait.
 // Threads: one thread steps a worker; different workers may be stepped at once if the scheduler has threads and the
-// host
-//          may be called by several, which the kernel may not; each then has its own step_context.
+//          host may be called by several, which the kernel may not; each then has its own step_context.
 // Lifetime: the context's references outlive it.
 #pragma once
 

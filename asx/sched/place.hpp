@@ -7,9 +7,8 @@
 //
 // Cancel points: none.
 // Threads: while queued it belongs to its worker's lanes, and so under their lock; else to the task's owner. Whether
-// and
-//          where it is queued is one atomic word, which is written under that lock: whoever wants to take it out reads
-//          the word, takes the lock and reads again.
+//          and where it is queued is one atomic word, which is written under that lock: whoever wants to take it out
+//          reads the word, takes the lock and reads again.
 // Lifetime: it must have left its lane before it dies.
 #pragma once
 
