@@ -1,0 +1,57 @@
+// asx/scenario/player.hpp - plays a scenario over a runtime, and says what came out.
+//
+// 1  Same scenario, profile and seed: same journal, same digest, same verdict, over every back end.
+// 2  A step that answers something else than expected is a failure with its line; the play goes on to its end.
+// 3  A play that does not end within its limit of steps is a failure, not a hang.
+//
+// Cancel points: none. Threads: one. Lifetime: the verdict owns what it says.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "asx/base/hash.hpp"
+#include "asx/journal/event.hpp"
+#include "asx/scenario/scenario.hpp"
+
+namespace asx::scenario {
+
+class world;  // A back end: world.hpp.
+
+struct play_options {
+  profile with = profile::core;
+  std::uint64_t seed = 0;
+  std::uint64_t max_steps = 1'000'000;               // Of one run_..., and of the shutdown at the end.
+  std::unique_ptr<world> (*make_world)() = nullptr;  // Null: the C++ kernel.
+};
+
+struct failure {
+  position at{};
+  std::string step{};  // "steps[3] close", "task worker[2] recv".
+  std::string text{};  // What was expected, and what came.
+};
+
+struct name_of_id {
+  char type;  // 'r'egion, 't'ask, 'o'bligation, 'c'hannel, 'm' for timer.
+  std::uint64_t id;
+  std::string name;
+};
+
+struct verdict {
+  std::vector<failure> failures{};
+  digest128 digest{};
+  std::vector<event> journal{};  // Everything, diagnostics included.
+  std::vector<std::string> said{};
+  std::vector<name_of_id> names{};
+  std::uint64_t checks = 0;  // Answers and expectations that were compared.
+  std::uint64_t limit_refusals = 0;
+  instant ended_at{};
+
+  [[nodiscard]] bool passed() const noexcept { return failures.empty(); }
+};
+
+[[nodiscard]] verdict play(const scenario& s, const play_options& options);
+
+}  // namespace asx::scenario
