@@ -8,6 +8,7 @@ A fenced block that follows one of these lines must equal what the line names:
     <!-- file: PATH -->           the whole file
     <!-- cut: PATH NAME -->       its lines between `// cut: NAME` and `// end: NAME`, moved to the left
     <!-- output: NAME -->         what the example NAME prints
+    <!-- command: asx WORDS -->   what the command prints, errors too, in the folder of the project
 
 The marks of cuts are shown in no page. In docs/guide every fenced block needs such a line, and every link to a file
 of the tree must lead to one; each example is shown or named in some page. --fix writes the true text into the page.
@@ -16,11 +17,12 @@ of the tree must lead to one; each example is shown or named in some page. --fix
 import argparse
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import textwrap
 
-MARK = re.compile(r"<!-- (file|cut|output): (\S+)(?: (\S+))? -->\n+```\w*\n(.*?)```\n", re.S)
+MARK = re.compile(r"<!-- (file|cut|output|command): (\S+)(?: ([^>\n]+?))? -->\n+```\w*\n(.*?)```\n", re.S)
 FENCE = re.compile(r"^[ \t]*```", re.M)
 CUT = re.compile(r"^[ \t]*// (?:cut|end): \S+\n", re.M)
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
@@ -63,7 +65,17 @@ class pages:
             self.printed[name] = run.stdout
         return self.printed[name]
 
+    def command(self, name, rest):
+        program = self.examples.parent / "asx" / "cli" / name
+        if name != "asx" or not program.exists():
+            raise wrong(f"the command '{name}' is not beside the examples; build asx_cli")
+        run = subprocess.run([program, *shlex.split(rest or "")], cwd=self.root, stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, text=True, timeout=60)
+        return run.stdout
+
     def truth(self, kind, name, part):
+        if kind == "command":
+            return self.command(name, part)
         if kind == "cut":
             return self.cut(name, part)
         return CUT.sub("", self.source(name)) if kind == "file" else self.output(name)

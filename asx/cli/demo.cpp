@@ -13,6 +13,7 @@
 
 #include "asx/base/config.hpp"
 #include "asx/cli/verbs.hpp"
+#include "asx/cli/words.hpp"
 #include "asx/coro/run.hpp"
 #include "asx/journal/why.hpp"
 #include "asx/lab/lab.hpp"
@@ -83,11 +84,6 @@ void must(bool holds, const char* what) {
   if (!holds) throw std::runtime_error(fmt::format("the demo did not go as it should: {}", what));
 }
 
-std::string hex(const digest128& d) {
-  const auto digits = d.hex();
-  return {digits.data(), digits.size()};
-}
-
 // The program that the lab runs: a day of its own each time.
 lab_body a_day(bool is_careless) {
   return [is_careless](cx c) -> task<> {
@@ -121,7 +117,7 @@ void runs_the_same_in_the_lab(story& tell) {
   for (int time = 1; time <= 2; ++time) {
     const lab_result ran = explore({.first_seed = seed_shown, .seeds = 1}, a_day(false));
     must(ran.is_ok, ran.finding.c_str());
-    digests.push_back(hex(ran.digest));
+    digests.push_back(show(ran.digest));
     tell.line(fmt::format("seed {}, run {}: digest of everything that happened {}", seed_shown, time, digests.back()));
   }
   must(digests[0] == digests[1], "one seed, one digest");
@@ -154,11 +150,11 @@ void replays_it(story& tell, const lab_result& found) {
   tell.chapter("replay", "4. The token alone brings that run back, as often as one likes.");
   const lab_result again = replay({}, found.token, a_day(true));
   must(again.finding == found.finding && again.digest == found.digest, "a token replays its run");
-  tell.line("found    " + hex(found.digest));
-  tell.line("replayed " + hex(again.digest));
+  tell.line("found    " + show(found.digest));
+  tell.line("replayed " + show(again.digest));
   tell.good("The same digest, the same finding.");
-  tell.fact("found", hex(found.digest));
-  tell.fact("replayed", hex(again.digest));
+  tell.fact("found", show(found.digest));
+  tell.fact("replayed", show(again.digest));
 }
 
 void tells_why_and_who(story& tell) {

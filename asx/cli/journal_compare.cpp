@@ -19,10 +19,6 @@ struct compare_words {
   bool everything = false;
 };
 
-event_source source_of(journal_input& in) {
-  return {&in, [](void* self, event& out) { return static_cast<journal_input*>(self)->next_status(out); }};
-}
-
 // The library keeps the last few equal events; who wants more of them has A read again up to there.
 std::vector<event> events_before(const compare_words& w, std::uint64_t compared, std::uint64_t wanted) {
   journal_input in(w.a);
@@ -64,7 +60,7 @@ void compare_files(const compare_words& w, session& s) {
   // Two binary files are compared by the digests of their blocks, which do not tell how many diagnostics were skipped.
   const bool by_digests = a.is_binary() && b.is_binary() && !w.everything;
   comparison result =
-      by_digests ? asx::compare(a.binary(), b.binary(), scope) : asx::compare(source_of(a), source_of(b), scope);
+      by_digests ? asx::compare(a.binary(), b.binary(), scope) : asx::compare(events_of(a), events_of(b), scope);
   if (result.code != status::ok) {
     // Read from the start, a file says how much of it is intact.
     for (const std::string& path : {w.a, w.b}) {
@@ -92,8 +88,8 @@ void compare_files(const compare_words& w, session& s) {
 
 }  // namespace
 
-void add_journal_compare(CLI::App& journal, session& s) {
-  auto* const verb = journal.add_subcommand("compare", "Whether two runs are the same; if not, where they part");
+void add_journal_compare(CLI::App& journal, session& s, const char* called) {
+  auto* const verb = journal.add_subcommand(called, "Whether two runs are the same; if not, where they part");
   auto w = std::make_shared<compare_words>();
   verb->add_option("A", w->a, "The reference: a journal, binary or JSON Lines")->required();
   verb->add_option("B", w->b, "The run that should be the same")->required();

@@ -50,6 +50,16 @@ void dot(const std::string& file, const std::string& at_word, const session& s) 
 
 }  // namespace
 
+void draw_trace(const std::string& file, text_port out) {
+  journal_input in(file);
+  export_trace(out, read_until(in), trace_axis::time);
+}
+
+void draw_tree(const std::string& file, text_port out) {
+  journal_input in(file);
+  export_dot(out, read_until(in), UINT64_MAX);
+}
+
 void add_journal_trace(CLI::App& journal, session& s) {
   auto* const verb = journal.add_subcommand("trace", "A trace for ui.perfetto.dev and chrome://tracing");
   auto w = std::make_shared<trace_words>();

@@ -2,15 +2,19 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <span>
 #include <system_error>
+#include <utility>
 
+#include "asx/cli/scenario_file.hpp"
 #include "asx/cli/words.hpp"
 
 namespace asx::cli {
@@ -18,11 +22,6 @@ namespace {
 
 std::string reason(int error) {
   return std::generic_category().message(error);
-}
-
-std::string hex(const digest128& digest) {
-  const auto digits = digest.hex();
-  return {digits.data(), digits.size()};
 }
 
 }  // namespace
@@ -51,13 +50,15 @@ journal_input::journal_input(std::string path) : path_(std::move(path)) {
     const std::int64_t n = in.read_at(in.context, 0, first);
     if (n < 0) throw bad_data(fmt::format("{} cannot be read: {}", path_, reason(static_cast<int>(-n))));
     is_binary_ = bin::begins_like_file_header(std::span(first).first(static_cast<std::size_t>(n)));
+    if (!is_binary_) play_if_scenario();
     if (!is_binary_ && first[0] != std::byte{'{'}) {
       throw bad_data(
           fmt::format("{}, byte 0: this is no journal of asx: it begins neither with the mark of the binary form nor "
-                      "with {{\"asx_journal\":; give a file that asx wrote",
+                      "with {{\"asx_journal\":, and no scenario; give a file that asx wrote",
                       path_));
     }
-    const status opened = is_binary_ ? bin_.open(in) : json_.open(in);
+    const read_port whole = descriptor_reader(file_);
+    const status opened = is_binary_ ? bin_.open(whole) : json_.open(whole);
     last_seq_ = header().seq_before;
     if (opened != status::ok) throw bad_data(damage());
     if (end() == file_end::cut) {
@@ -70,6 +71,27 @@ journal_input::journal_input(std::string path) : path_(std::move(path)) {
     ::close(file_);
     throw;
   }
+}
+
+// A scenario takes the place of its journal: it is played into memory, and read from there.
+void journal_input::play_if_scenario() {
+  constexpr std::string_view mark = R"({"asx_journal")";
+  std::array<std::byte, mark.size()> first{};
+  const read_port in = descriptor_reader(file_);
+  const std::int64_t n = in.read_at(in.context, 0, first);
+  if (n == static_cast<std::int64_t>(mark.size()) && std::memcmp(first.data(), mark.data(), mark.size()) == 0) return;
+  constexpr std::uint64_t longest_scenario = 16U << 20;
+  if (size_ > longest_scenario || !is_scenario_text(read_text(path_))) return;
+  const loaded_scenario played = load_scenario(path_);
+  const scenario::play_options how = usual_options(*played.body);
+  const int memory = ::memfd_create("journal of a scenario", MFD_CLOEXEC);
+  if (memory < 0) throw bad_data(fmt::format("{} cannot be played: {}", path_, reason(errno)));
+  ::close(std::exchange(file_, memory));
+  write_journal(scenario::play(*played.body, how), how, true, descriptor_writer(file_));
+  struct stat about{};
+  if (::fstat(file_, &about) != 0) throw bad_data(fmt::format("{} cannot be played: {}", path_, reason(errno)));
+  size_ = static_cast<std::uint64_t>(about.st_size);
+  is_binary_ = true;
 }
 
 journal_input::~journal_input() {
@@ -87,7 +109,7 @@ bool journal_input::next(event& out) {
 }
 
 std::string journal_input::digest() const {
-  return hex(is_binary_ ? bin_.digest() : json_.digest());
+  return show(is_binary_ ? bin_.digest() : json_.digest());
 }
 
 std::string journal_input::damage() const {
@@ -127,6 +149,10 @@ void journal_input::tell_cut() const {
   fmt::print(stderr,
              "asx: {}, {}: the file is cut here: its writer died or its disk was full; what came before is intact\n",
              path_, cut_place());
+}
+
+event_source events_of(journal_input& in) noexcept {
+  return {&in, [](void* self, event& out) { return static_cast<journal_input*>(self)->next_status(out); }};
 }
 
 std::vector<event> read_until(journal_input& from, std::uint64_t at) {

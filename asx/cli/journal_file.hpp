@@ -2,6 +2,7 @@
 //
 //     journal_input   89 41 53 58 ...  --> bin_reader  --+--> events, how the file ends, and a line that says so
 //                     {"asx_journal":  --> json_reader --+
+//                     a scenario       --> played        --+
 //     output_file     TO.partial-PID --write, sync, name--> TO          an error on the way leaves no file at all
 //
 // 1  A file that cannot be read, or holds something that does not hold, is a bad_data: what, where, what to do.
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "asx/journal/codec_json.hpp"
+#include "asx/journal/compare.hpp"
 #include "asx/journal/file.hpp"
 #include "asx/journal/port.hpp"
 
@@ -40,7 +42,7 @@ class journal_input {
 
   /// False at the end, and where damage begins.
   bool next(event& out);
-  /// For compare.hpp, which wants the status.
+  /// The same with the reason: ok, or why not.
   [[nodiscard]] status next_status(event& out);
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
@@ -64,6 +66,8 @@ class journal_input {
   void tell_cut() const;
 
  private:
+  void play_if_scenario();
+
   int file_ = -1;
   bool is_binary_ = false;
   std::string path_;
@@ -71,6 +75,9 @@ class journal_input {
   bin_reader bin_;
   json_reader json_;
 };
+
+/// For compare.hpp.
+[[nodiscard]] event_source events_of(journal_input& in) noexcept;
 
 /// The events of a journal up to number `at`, diagnostics included; bad_data when there is no such event, or damage
 /// before it.

@@ -122,6 +122,12 @@ void show(const show_words& w, const session& s) {
 
 }  // namespace
 
+void print_events(const std::string& file, bool as_json) {
+  session how;
+  how.json = as_json;
+  show({.file = file, .from = {}, .to = {}, .task = {}, .region = {}, .kinds = {}}, how);
+}
+
 void add_journal_show(CLI::App& journal, session& s) {
   auto* const verb = journal.add_subcommand("show", "The events in words; with --json as JSON Lines");
   auto w = std::make_shared<show_words>();

@@ -6,17 +6,26 @@
 // Cancel points: none. Threads: one. Lifetime: the parser outlives the verbs.
 #pragma once
 
+#include <string>
+
 #include "asx/cli/verbs.hpp"
+#include "asx/journal/port.hpp"
 
 namespace asx::cli {
 
 void add_journal_show(CLI::App& journal, session& s);
 void add_journal_info(CLI::App& journal, session& s);
 void add_journal_convert(CLI::App& journal, session& s);
-void add_journal_compare(CLI::App& journal, session& s);
+void add_journal_compare(CLI::App& journal, session& s, const char* called = "compare");
 void add_journal_why(CLI::App& journal, session& s);
 void add_journal_certify(CLI::App& journal, session& s);
 void add_journal_trace(CLI::App& journal, session& s);
 void add_journal_dot(CLI::App& journal, session& s);
+
+/// All events of a journal in words, or as JSON Lines.
+void print_events(const std::string& file, bool as_json);
+/// As a trace for Perfetto, and as a tree for Graphviz.
+void draw_trace(const std::string& file, text_port out);
+void draw_tree(const std::string& file, text_port out);
 
 }  // namespace asx::cli

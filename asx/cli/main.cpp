@@ -1,4 +1,4 @@
-// asx - the laws and, as they come, the runs of asx on the command line.
+// asx - the laws of asx, and runs that keep to them, on the command line.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -65,7 +65,9 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error, const std
 
 // NOLINTNEXTLINE(bugprone-exception-escape): only memory that runs out before a verb is known gets past the handlers.
 int main(int argc, char** argv) {
-  CLI::App app{"asx: a structured-concurrency runtime for C++20. These verbs show its laws at work."};
+  CLI::App app{
+      "asx: a structured-concurrency runtime for C++20. These verbs show its laws at work, play scenarios and read "
+      "journals."};
   app.name("asx");
   app.set_version_flag("--version",
                        fmt::format("asx {}.{}.{}", ASX_VERSION_MAJOR, ASX_VERSION_MINOR, ASX_VERSION_PATCH));
@@ -75,6 +77,14 @@ int main(int argc, char** argv) {
   asx::cli::session session;
   app.add_flag("--json", session.json, "Print one JSON value for programs");
   asx::cli::add_demo(app, session);
+  asx::cli::add_run(app, session);
+  asx::cli::add_lint(app, session);
+  asx::cli::add_conform(app, session);
+  asx::cli::add_replay(app, session);
+  asx::cli::add_diff(app, session);
+  asx::cli::add_why(app, session);
+  asx::cli::add_trace(app, session);
+  asx::cli::add_digest(app, session);
   asx::cli::add_status(app, session);
   asx::cli::add_kinds(app, session);
   asx::cli::add_lifecycle(app, session);
@@ -82,6 +92,10 @@ int main(int argc, char** argv) {
   asx::cli::add_meet(app, session);
   asx::cli::add_strengthen(app, session);
   asx::cli::add_journal(app, session);
+  asx::cli::add_doctor(app, session);
+  asx::cli::add_version(app, session);
+  asx::cli::add_completion(app, session);
+  asx::cli::add_manual(app, session);
 
   try {
     app.parse(argc, argv);

@@ -16,6 +16,18 @@ struct session {
   int exit_code = 0;
 };
 
+void add_run(CLI::App& app, session& s);
+void add_lint(CLI::App& app, session& s);
+void add_conform(CLI::App& app, session& s);
+void add_replay(CLI::App& app, session& s);
+void add_diff(CLI::App& app, session& s);
+void add_why(CLI::App& app, session& s);
+void add_trace(CLI::App& app, session& s);
+void add_digest(CLI::App& app, session& s);
+void add_doctor(CLI::App& app, session& s);
+void add_version(CLI::App& app, session& s);
+void add_completion(CLI::App& app, session& s);
+void add_manual(CLI::App& app, session& s);
 void add_demo(CLI::App& app, session& s);
 void add_status(CLI::App& app, session& s);
 void add_kinds(CLI::App& app, session& s);

@@ -152,6 +152,11 @@ outcome<std::uint64_t> parse_outcome(std::string_view word) {
                   suggestion(kind, kinds)));
 }
 
+std::string show(const digest128& d) {
+  const auto digits = d.hex();
+  return {digits.data(), digits.size()};
+}
+
 std::string show(duration d) {
   if (d == duration::max()) return "unlimited";
   for (std::size_t i = units.size(); i-- > 0;) {

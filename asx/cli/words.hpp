@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 
+#include "asx/base/hash.hpp"
 #include "asx/model/budget.hpp"
 #include "asx/model/cancel_reason.hpp"
 #include "asx/model/outcome.hpp"
@@ -39,6 +40,7 @@ class bad_word : public std::runtime_error {
 [[nodiscard]] cancel_reason parse_reason(std::string_view word);
 [[nodiscard]] outcome<std::uint64_t> parse_outcome(std::string_view word);
 
+[[nodiscard]] std::string show(const digest128& d);  // 32 hexadecimal digits.
 [[nodiscard]] std::string show(duration d);
 [[nodiscard]] std::string show(instant t);
 [[nodiscard]] std::string show(const budget& b);
