@@ -179,6 +179,16 @@ enum class takes : std::uint8_t {
   events,
   event_kinds,
   event_counts,
+  // Of the file, its settings and every step.
+  version,
+  id,
+  settings,
+  limits,
+  polls_or_quota,
+  scripts,
+  operation,
+  status_or_statuses,
+  branches,
 };
 
 struct field_info {
@@ -256,6 +266,7 @@ struct limit_info {
 [[nodiscard]] std::span<const std::string_view> dispatch_words() noexcept;  // In the order of dispatch_source.
 [[nodiscard]] std::span<const std::string_view> governor_words() noexcept;  // In the order of governor.
 [[nodiscard]] std::span<const std::string_view> budget_part_words() noexcept;
+[[nodiscard]] std::span<const std::string_view> profile_words() noexcept;  // In the order of profile.
 [[nodiscard]] std::span<const std::string_view> machine_words() noexcept;  // region, task, obligation, cancel_phase.
 /// The names of the states of one of them, and of "channel"; empty for another word.
 [[nodiscard]] std::span<const std::string_view> state_words(std::string_view machine) noexcept;
