@@ -47,7 +47,7 @@ struct actor {
   script_task* task = nullptr;  // Being polled.
   std::shared_ptr<own_names> own{};
   ref region = root_ref;  // What `region` means when it is left out.
-  std::string path{};     // Of the step: "steps[3]", "task worker[2]".
+  std::string path{};     // Of the step: "steps[3]"; of a task it is asked for (path_of).
   bool is_driver = false;
 };
 
@@ -57,9 +57,6 @@ struct mark_place {
   std::size_t said = 0;
 };
 
-struct law_wheel {
-  std::unique_ptr<timer_wheel> wheel{};
-};
 struct law_timer {
   ref wheel = no_ref;
   timer_handle handle{};
@@ -100,6 +97,7 @@ class play_run {
   /// Steps that do not wait, one after the other. Paths are `path`[i].
   void run_list(const actor& who, const steps& list, const std::string& path);
   static status run_block(void* block);
+  [[nodiscard]] static std::string path_of(const actor& who);
 
   // ---- names
   /// Null, with a failure, when the field names nothing, or a thing of another kind.
@@ -119,8 +117,7 @@ class play_run {
   /// Whether the answer is one that the step knows of: what came with it is looked at then.
   [[nodiscard]] static bool knows(const step& st, status answer);
   void want_number(const actor& who, const step& st, std::string_view field, std::uint64_t got);
-  void want_flag(const actor& who, const step& st, std::string_view field, bool got, bool otherwise_looked_at = false,
-                 bool otherwise = false);
+  void want_flag(const actor& who, const step& st, std::string_view field, bool got);
   void want_word(const actor& who, const step& st, std::string_view field, std::string_view got);
   void want_reason(const actor& who, const step& st, const node& wanted, const full_reason& got,
                    const std::string& what, std::size_t level = 0);
@@ -133,12 +130,12 @@ class play_run {
   [[nodiscard]] std::uint64_t wheels_hash() const;
 
   /// A new script, ready to be polled; the world's drop frees it.
-  [[nodiscard]] task_order order_for(const step& st, ref region, const actor& who);
+  [[nodiscard]] task_order order_for(const step& st, ref region);
   void drop_end(const bound& end);
   /// Everything that was told so far.
   [[nodiscard]] const std::vector<event>& events();
   void count_check() noexcept { ++out_.checks; }
-  [[nodiscard]] scenario::world& world() noexcept { return *world_; }
+  [[nodiscard]] asx::scenario::world& back_end() noexcept { return *world_; }
   [[nodiscard]] std::uint64_t step_limit() const noexcept { return options_.max_steps; }
 
   std::vector<std::string>& said() noexcept { return out_.said; }
@@ -167,7 +164,10 @@ class play_run {
   void expect_wheel(const actor& who, const step& st);
   void expect_quiescence(const actor& who, const step& st);
   void expect_runtime(const actor& who, const step& st);
-  [[nodiscard]] bool is_gone(const actor& who, const step& st, std::string_view what, status looked);
+  [[nodiscard]] std::uint64_t count_limit_refusals();
+  /// False: it is gone, whether that was expected or not, and there is nothing more to look at.
+  [[nodiscard]] bool is_there(const actor& who, const step& st, std::string_view noun, status looked);
+  [[nodiscard]] channel_look look_at_channel(const bound& end);
   // expect_journal.cpp
   void expect_said(const actor& who, const step& st);
   void expect_destroyed(const actor& who, const step& st);
@@ -179,23 +179,25 @@ class play_run {
                  const std::vector<std::string>& got);
   struct wanted_event;
   [[nodiscard]] bool read_wanted(const actor& who, const step& st, const node& item, wanted_event& out);
-  [[nodiscard]] std::string show(const wanted_event& e) const;
-  [[nodiscard]] std::string show(const event& e) const;
+  [[nodiscard]] std::string show_event(const wanted_event& e) const;
+  [[nodiscard]] std::string show_event(const event& e, const wanted_event* like) const;
   // laws.cpp
   [[nodiscard]] bool perform_wheel(actor& who, const step& st, status& answer, std::vector<std::uint64_t>& came_out);
-  [[nodiscard]] law_wheel* wheel_of(const actor& who, const step& st);
+  [[nodiscard]] ref wheel_of(const actor& who, const step& st);  // no_ref, with a failure: there is none.
+  [[nodiscard]] std::string name_of_timer(const actor& who, ref wheel, timer_handle handle) const;
   void want_fired(const actor& who, const step& st, std::span<const expired_timer> fired, ref wheel);
-  [[nodiscard]] std::string name_of_timer(ref wheel, timer_handle handle) const;
+  [[nodiscard]] status check_transition(const node& f) const;
 
   const scenario& s_;
   play_options options_;
-  std::unique_ptr<scenario::world> world_;
+  std::unique_ptr<world> world_;
   verdict out_;
   name_table names_;
   std::vector<mark_place> marks_;
   std::vector<std::uint64_t> certificates_;  // Their hashes.
   std::vector<ref> slot_regions_;            // By slot.
-  std::vector<law_wheel> wheels_;
+  std::vector<bound> ends_;                  // Of channels, named or not.
+  std::vector<std::unique_ptr<timer_wheel>> wheels_;
   std::vector<law_timer> timers_;
   std::deque<sync_block> blocks_;
   std::uint64_t laws_ = 0;
@@ -246,8 +248,9 @@ class script_task {
   std::vector<frame> stack_;
   bool is_cleaning_up_ = false;  // In when_cancelled.
   std::vector<wait_place> waits_;
-  const step* parked_at_ = nullptr;  // The step that waits,
-  ref parked_on_ = no_ref;           // and for what.
+  const step* parked_at_ = nullptr;   // The step that waits,
+  ref parked_on_ = no_ref;            // and for what,
+  std::uint64_t parked_channel_ = 0;  // of which channel.
 };
 
 // ---- texts
