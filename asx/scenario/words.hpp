@@ -189,6 +189,7 @@ enum class takes : std::uint8_t {
   operation,
   status_or_statuses,
   branches,
+  wanted_cause,  // A reason again, or null for none.
 };
 
 struct field_info {
