@@ -239,18 +239,10 @@ void play_run::expect_obligation(const actor& who, const step& st) {
 
 // ---- channels -------------------------------------------------------------------------------------------------------
 
-// An end that was dropped sees nothing; another end of the same channel does. When there is none, the channel is gone.
+// A channel whose storage is free has lost both sides, and holds nothing.
 channel_look play_run::look_at_channel(const bound& end) {
   channel_look out;
-  const auto sees = [&](const bound& e) {
-    return (e.what == thing::sender ? world_->look_at_sender(e.at, out) : world_->look_at_receiver(e.at, out)) ==
-           status::ok;
-  };
-  if (sees(end)) return out;
-  for (const bound& other : ends_) {
-    if (other.id == end.id && sees(other)) return out;
-  }
-  out.state = channel_state::fully_closed;
+  if (world_->look_at_channel(channels_.at(end.id), out) != status::ok) out.state = channel_state::fully_closed;
   return out;
 }
 

@@ -7,9 +7,12 @@
 namespace asx::scenario::detail {
 
 mark_place play_run::since(const actor& who, const step& st) {
-  if (st.fields->find("since") == nullptr) return {};
-  const bound* const mark = find(who, st, "since", thing::mark);
-  return mark == nullptr ? mark_place{} : marks_[mark->at];
+  const node* const named = st.fields->find("since");
+  if (named == nullptr) return {};
+  const auto found = marks_.find(named->text);
+  if (found != marks_.end()) return found->second;
+  fail(who, st, "nothing is marked '" + named->text + "' yet");
+  return {};
 }
 
 void play_run::want_list(const actor& who, const step& st, std::string_view what,
@@ -188,7 +191,7 @@ void play_run::expect_events(const actor& who, const step& st) {
   for (std::size_t i = 0; i < seen.size(); ++i) {
     const wanted_event* const like = i < wanted.size() ? &wanted[i] : nullptr;
     got.push_back(like != nullptr && like->is(seen[i]) ? expected[i] : show_event(seen[i], like));
-    if (like != nullptr && !like->is(seen[i]) && got[i] == expected[i]) got[i] += " of another life";
+    if (like != nullptr && !like->is(seen[i]) && got[i] == expected[i]) got[i] += " (another of that name)";
   }
   want_list(who, st, "events", expected, got);
 }

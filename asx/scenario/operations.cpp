@@ -188,8 +188,7 @@ bool play_run::perform_thing(actor& who, const step& st, status& answer) {
     case op::unhold: answer = world_->unhold(); return true;
     case op::begin_shutdown: answer = world_->begin_shutdown(why(st, cancel_kind::shutdown)); return true;
     case op::mark:
-      marks_.push_back({events().size(), out_.said.size()});
-      bind(who, st, "as", {thing::mark, static_cast<ref>(marks_.size() - 1), 0});
+      marks_.insert_or_assign(std::string(text_in(f, "as")), mark_place{events().size(), out_.said.size()});
       return true;
     default: break;
   }
@@ -209,14 +208,13 @@ bool play_run::perform_channel(actor& who, const step& st, status& answer) {
     case op::channel: {
       const std::optional<ref> region = region_of(who, st);
       if (!region) return false;
-      made tx;
-      ref rx = no_ref;
-      answer = world_->channel(*region, number_in(f, "capacity"), tx, rx);
+      made channel;
+      ref tx = no_ref, rx = no_ref;
+      answer = world_->channel(*region, number_in(f, "capacity"), channel, tx, rx);
       if (answer != status::ok) return true;
-      ends_.push_back({thing::sender, tx.at, tx.id});
-      ends_.push_back({thing::receiver, rx, tx.id});
-      bind(who, st, "tx", {thing::sender, tx.at, tx.id});
-      bind(who, st, "rx", {thing::receiver, rx, tx.id});
+      channels_[channel.id] = channel.at;
+      bind(who, st, "tx", {thing::sender, tx, channel.id});
+      bind(who, st, "rx", {thing::receiver, rx, channel.id});
       return true;
     }
     case op::clone:
@@ -226,9 +224,7 @@ bool play_run::perform_channel(actor& who, const step& st, status& answer) {
       const std::uint64_t channel = tx->id;
       ref out = no_ref;
       answer = st.what == op::clone ? world_->clone(tx->at, out) : world_->track(tx->at, out);
-      if (answer != status::ok) return true;
-      ends_.push_back({thing::sender, out, channel});
-      bind(who, st, "as", {thing::sender, out, channel});
+      if (answer == status::ok) bind(who, st, "as", {thing::sender, out, channel});
       return true;
     }
     case op::drop: {

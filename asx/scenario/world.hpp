@@ -244,7 +244,8 @@ class world {
   [[nodiscard]] virtual bool cancel_timer(ref timer) = 0;
 
   // ---- channels; a sender is plain or tracked, and so are its permits
-  [[nodiscard]] virtual status channel(ref region, std::uint64_t capacity, made& sender, ref& receiver) = 0;
+  [[nodiscard]] virtual status channel(ref region, std::uint64_t capacity, made& channel, ref& sender,
+                                       ref& receiver) = 0;
   [[nodiscard]] virtual status clone(ref sender, ref& out) = 0;
   /// The old one is dead afterwards.
   [[nodiscard]] virtual status track(ref sender, ref& out) = 0;
@@ -263,8 +264,8 @@ class world {
   /// Takes back what a poll of recv left behind when it said would_block.
   virtual void stop_recv(ref receiver) = 0;
   [[nodiscard]] virtual bool is_held(ref permit) = 0;
-  [[nodiscard]] virtual status look_at_sender(ref sender, channel_look& out) = 0;
-  [[nodiscard]] virtual status look_at_receiver(ref receiver, channel_look& out) = 0;
+  /// Whatever ends are left; disconnected or stale_handle once its storage is free.
+  [[nodiscard]] virtual status look_at_channel(ref channel, channel_look& out) = 0;
   /// In the order in which they went.
   [[nodiscard]] virtual const std::vector<std::uint64_t>& destroyed() const = 0;
 

@@ -5,7 +5,7 @@ namespace asx::scenario::detail {
 
 namespace {
 
-channel_look look(const channel_report& r) {
+channel_look look_of(const channel_report& r) {
   return {
       r.state,
       r.capacity,
@@ -17,26 +17,19 @@ channel_look look(const channel_report& r) {
       {r.counts.reserved, r.counts.sent, r.counts.aborted, r.counts.received, r.counts.evicted, r.counts.discarded}};
 }
 
-template <class End>
-status look_at(const End& end, channel_look& out) {
-  channel_report report;
-  if (const status s = end.inspect(report); s != status::ok) return s;
-  out = look(report);
-  return status::ok;
-}
-
 }  // namespace
 
 // ---- the ends -------------------------------------------------------------------------------------------------------
 
-status kernel_world::channel(ref region, std::uint64_t capacity, made& sender, ref& receiver) {
+status kernel_world::channel(ref region, std::uint64_t capacity, made& channel, ref& sender, ref& receiver) {
   const auto slots = static_cast<std::uint32_t>(capacity < UINT32_MAX ? capacity : UINT32_MAX);
   auto [code, tx, rx] = asx::channel<message>(kernel(), region_at(region), slots);
   if (code != status::ok) return code;
-  channel_report report;
-  static_cast<void>(tx.inspect(report));
-  sender = {static_cast<ref>(senders_.size()), report.id.value};
+  channel_core& core = *tx.core().get();
+  channel = {static_cast<ref>(channels_.size()), core.id().value};
+  sender = static_cast<ref>(senders_.size());
   receiver = static_cast<ref>(receivers_.size());
+  channels_.emplace_back(core);
   senders_.push_back({std::move(tx), {}, false});
   receivers_.push_back(std::move(rx));
   return status::ok;
@@ -163,14 +156,14 @@ bool kernel_world::is_held(ref permit) {
   return permits_[permit].is_tracked ? permits_[permit].tracked.is_held() : permits_[permit].plain.is_held();
 }
 
-status kernel_world::look_at_sender(ref sender, channel_look& out) {
-  if (sender >= senders_.size()) return status::stale_handle;
-  const sender_end& from = senders_[sender];
-  return from.is_tracked ? look_at(from.tracked.base(), out) : look_at(from.plain, out);
-}
-
-status kernel_world::look_at_receiver(ref receiver, channel_look& out) {
-  return receiver < receivers_.size() ? look_at(receivers_[receiver], out) : status::stale_handle;
+status kernel_world::look_at_channel(ref channel, channel_look& out) {
+  if (channel >= channels_.size()) return status::stale_handle;
+  const channel_core* const core = channels_[channel].get();
+  if (core == nullptr) return channels_[channel].absence();
+  channel_report report;
+  core->inspect(report);
+  out = look_of(report);
+  return status::ok;
 }
 
 // ---- waits ----------------------------------------------------------------------------------------------------------

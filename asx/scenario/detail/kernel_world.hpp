@@ -93,7 +93,7 @@ class kernel_world final : public world {
   [[nodiscard]] status add_timer(ref region, instant at, made& out) override;
   [[nodiscard]] bool cancel_timer(ref timer) override;
 
-  [[nodiscard]] status channel(ref region, std::uint64_t capacity, made& sender, ref& receiver) override;
+  [[nodiscard]] status channel(ref region, std::uint64_t capacity, made& channel, ref& sender, ref& receiver) override;
   [[nodiscard]] status clone(ref sender, ref& out) override;
   [[nodiscard]] status track(ref sender, ref& out) override;
   void drop_sender(ref sender) override;
@@ -107,8 +107,7 @@ class kernel_world final : public world {
   [[nodiscard]] status try_recv(ref receiver, std::uint64_t& value) override;
   void stop_recv(ref receiver) override;
   [[nodiscard]] bool is_held(ref permit) override;
-  [[nodiscard]] status look_at_sender(ref sender, channel_look& out) override;
-  [[nodiscard]] status look_at_receiver(ref receiver, channel_look& out) override;
+  [[nodiscard]] status look_at_channel(ref channel, channel_look& out) override;
   [[nodiscard]] const std::vector<std::uint64_t>& destroyed() const override { return destroyed_; }
   void give_up(ref wait) override;
 
@@ -172,6 +171,7 @@ class kernel_world final : public world {
   std::deque<finalizer_frame> finalizers_;
   std::vector<std::uint64_t> destroyed_;
   std::deque<std::string> texts_;  // Of panics that were handed to the kernel.
+  std::vector<thing_ref<channel_core>> channels_;
   std::deque<sender_end> senders_;
   std::deque<receiver<message>> receivers_;
   std::deque<permit_end> permits_;

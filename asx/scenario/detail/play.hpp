@@ -193,10 +193,10 @@ class play_run {
   std::unique_ptr<world> world_;
   verdict out_;
   name_table names_;
-  std::vector<mark_place> marks_;
-  std::vector<std::uint64_t> certificates_;  // Their hashes.
-  std::vector<ref> slot_regions_;            // By slot.
-  std::vector<bound> ends_;                  // Of channels, named or not.
+  std::map<std::string, mark_place, std::less<>> marks_;  // Apart from things: no field takes both.
+  std::vector<std::uint64_t> certificates_;               // Their hashes.
+  std::vector<ref> slot_regions_;                         // By slot.
+  std::map<std::uint64_t, ref> channels_;                 // By number.
   std::vector<std::unique_ptr<timer_wheel>> wheels_;
   std::vector<law_timer> timers_;
   std::deque<sync_block> blocks_;
