@@ -45,6 +45,7 @@ std::string phrase_of_things(std::uint32_t things) {
       {thing::wheel, "a wheel"},
       {thing::wheel_timer, "a timer of a wheel"},
   };
+  if (things == thing::any_subject) return "anything";
   std::vector<std::string_view> parts;
   for (const auto& [bit, name] : names) {
     if ((things & bit) != 0) parts.push_back(name);
@@ -137,7 +138,7 @@ void reading::judge(const name_use& use) {
     if (mark != std::string::npos && std::string_view(key).substr(0, mark) != use.script) continue;
     const std::string name = mark == std::string::npos ? key : key.substr(mark + 1);
     if ((m.things & use.things) != 0) names.push_back(name);
-    if ((m.counted_things & use.things) != 0) names.push_back(name + "1");
+    if ((m.counted_things & use.things) != 0) names.push_back(name + std::to_string(m.count));
   }
   const std::vector<std::string_view> near(names.begin(), names.end());
   const std::string own = use.name.starts_with('$') ? " in this script" : "";
@@ -146,11 +147,13 @@ void reading::judge(const name_use& use) {
 }
 
 void reading::judge_wheels() {
-  if (wheels_ == 1) return;
-  for (const name_use& use : wheels_left_out_) {
-    wrong_.push_back({use.at, use.path,
-                      wheels_ == 0 ? std::string("There is no wheel; a step {\"do\": \"wheel\"} makes one.")
-                                   : "There are " + std::to_string(wheels_) + " wheels; say which with 'wheel'."});
+  for (const wheel_left_out& use : wheels_left_out_) {
+    if (wheels_.empty()) {
+      wrong_.push_back({use.at, use.path, "There is no wheel; a step {\"do\": \"wheel\"} makes one."});
+    } else if (use.wheels > 1) {
+      wrong_.push_back(
+          {use.at, use.path, "There are " + std::to_string(use.wheels) + " wheels by now; say which with 'wheel'."});
+    }
   }
 }
 

@@ -115,7 +115,7 @@ void reading::one_step(const node& v, const surroundings& around, step& out) {
     if (field.type == takes::synchronous_steps) here.place = place_of::synchronous;
     steps_of(*inner, here, out.inner);
   }
-  own_rules(v, *row, around, out);
+  own_rules(v, *row, out);
 }
 
 void reading::exactly_one(const node& v, const op_info& row) {
@@ -171,11 +171,11 @@ void reading::branches(const node& v, const op_info& row, const surroundings& ar
   }
 }
 
-void reading::own_rules(const node& v, const op_info& row, const surroundings& around, const step& out) {
+void reading::own_rules(const node& v, const op_info& row, const step& out) {
   if (flag_in(v, "unchanged") && expects_refusal(out)) refuses_unchanged_ = true;
-  if (row.what == op::wheel && !expects_refusal(out)) ++wheels_;
+  if (row.what == op::wheel && !expects_refusal(out)) wheels_.emplace(text_in(v, "as"));
   if (takes_wheel(row.what) && v.find("wheel") == nullptr) {
-    wheels_left_out_.push_back({{}, thing::wheel, "wheel", around.script, v.at, path_});
+    wheels_left_out_.push_back({wheels_.size(), v.at, path_});
   }
   if (row.what == op::repeat && v.find("times") == nullptr && v.find("steps") != nullptr && !can_leave(out.inner)) {
     say(v.at, "repeat goes on for ever, and none of its steps waits or ends the task; the poll would never end.");
@@ -215,15 +215,13 @@ void reading::expectation(const node& v, const surroundings& around) {
     return;
   }
   std::vector<field_info> rows{found->subject};
-  for (const field_info& field : fields_of_every_step()) {
-    if (field.name != "as") rows.push_back(field);
-  }
-  fields(v, "expect " + std::string(found->subject.name), found->fields, rows, around);
+  for (const field_info& field : fields_of_every_step()) rows.push_back(field);
+  const bool is_right = fields(v, "expect " + std::string(found->subject.name), found->fields, rows, around);
   std::size_t facts = 0;
   for (const field_info& field : found->fields) facts += v.find(field.name) != nullptr ? 1U : 0U;
   const takes type = found->subject.type;
   const bool says_nothing_itself = type == takes::name || type == takes::name_or_true || type == takes::only_true;
-  if (facts == 0 && says_nothing_itself) {
+  if (is_right && facts == 0 && says_nothing_itself) {
     say(v.at, "expect says nothing about the " + std::string(found->subject.name) + "; add a field such as " +
                   quoted(found->fields.front().name) + ".");
   }

@@ -137,11 +137,11 @@ bool reading::time(const field_info& field, const node& v) {
   return false;
 }
 
-bool reading::one_of(const node& v, std::span<const std::string_view> words, std::string_view is_no) {
+bool reading::one_of(const node& v, std::span<const std::string_view> words, std::string_view verdict) {
   if (index_in(v.text, words)) return true;
-  std::string text = quoted(v.text) + " is no " + std::string(is_no);
+  std::string text = quoted(v.text) + " " + std::string(verdict);
   if (nearest(v.text, words).empty() && words.size() <= 12) {
-    text += "; it is ";
+    text += "; it can be ";
     for (std::size_t i = 0; i < words.size(); ++i) {
       text += std::string(i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + std::string(words[i]);
     }
@@ -155,7 +155,10 @@ bool reading::one_of(const node& v, std::span<const std::string_view> words, std
 
 bool reading::a_status(const node& v, std::string_view word) {
   if (parse_status(word)) return true;
-  say(v.at, quoted(word) + " is no status" + or_meant(word, status_names()));
+  std::string small;  // Slips in ASX_E_FULL and FULL are near to full, too.
+  for (const char c : word) small += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  const std::string_view plain = std::string_view(small).substr(small.starts_with("asx_e_") ? 6 : 0);
+  say(v.at, quoted(word) + " is no status" + or_meant(plain, status_names()));
   return false;
 }
 
@@ -195,7 +198,7 @@ bool reading::an_event(const node& v, const surroundings& around) {
 bool reading::an_outcome(const field_info& field, const node& v, const surroundings& around) {
   const bool is_wanted = field.type == takes::wanted_outcome;
   if (v.is(kind_of::text)) {
-    if (is_wanted || v.text == "ok") return one_of(v, outcome_words, "outcome");
+    if (is_wanted || v.text == "ok") return one_of(v, outcome_words, "is no outcome");
     say(v.at, quoted(v.text) +
                   " says too little of an outcome that is given; write {\"err\": \"full\"}, {\"cancelled\": "
                   "{\"kind\": \"user\"}} or {\"panicked\": \"text\"}.");
@@ -234,8 +237,7 @@ bool reading::list_value(const field_info& field, const node& v, const surroundi
     case takes::names: item.type = takes::name; break;
     default: item.type = takes::word; break;
   }
-  const bool is_folded = field.type == takes::outcomes || field.type == takes::budgets || field.type == takes::reasons;
-  if (is_folded && v.items.empty()) {
+  if (field.type == takes::reasons && v.items.empty()) {  // Outcomes and budgets have an identity, reasons have none.
     say(v.at, quoted(field.name) + " needs at least one.");
     return false;
   }
@@ -280,12 +282,15 @@ bool reading::simple_value(const field_info& field, const node& v, const node& s
       if (parse_status(v.text) != status::ok) return true;
       say(v.at, quoted(field.name) + " takes a status that is an error, and ok is none.");
       return false;
-    case takes::word: return wants(field, v, kind_of::text) && one_of(v, field.words, field.name);
+    case takes::word:
+      return wants(field, v, kind_of::text) &&
+             one_of(v, field.words, "is nothing that " + quoted(field.name) + " takes");
     case takes::state: {
       const node* const machine = step.find("machine");
       const auto states = state_words(machine != nullptr ? std::string_view(machine->text) : std::string_view());
       if (!wants(field, v, kind_of::text)) return false;
-      return states.empty() || one_of(v, states, "state of a " + machine->text);  // The machine has its own complaint.
+      return states.empty() ||
+             one_of(v, states, "is no state of a " + machine->text);  // The machine has its own complaint.
     }
     case takes::script: return wants(field, v, kind_of::text) && a_script(v);
     default: return wants(field, v, kind_of::text);
@@ -297,14 +302,14 @@ bool reading::value(const field_info& field, const node& v, const surroundings& 
     case takes::name: return wants(field, v, kind_of::text) && use_name(v.at, v.text, field.things, field.name, around);
     case takes::name_or_true:
       if (v.is(kind_of::boolean) && v.flag) {
-        wheels_left_out_.push_back({{}, field.things, std::string(field.name), around.script, v.at, path_});
+        wheels_left_out_.push_back({wheels_.size(), v.at, path_});
         return true;
       }
       return wants(field, v, kind_of::text) && use_name(v.at, v.text, field.things, field.name, around);
     case takes::new_name: return make_name(v, field, around, step);
     case takes::budget: {
       constexpr std::array<std::string_view, 2> words{"infinite", "zero"};
-      if (v.is(kind_of::text)) return one_of(v, words, "budget");
+      if (v.is(kind_of::text)) return one_of(v, words, "is no budget");
       return wants(field, v, kind_of::object) && fields(v, "a budget", budget_rows, {}, around);
     }
     case takes::reason: return wants(field, v, kind_of::object) && fields(v, "a reason", reason_rows, {}, around);

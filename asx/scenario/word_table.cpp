@@ -467,6 +467,8 @@ constexpr limit_info limits[] = {
     {"max_ghost_entries", &c::max_ghost_entries},
     {"max_bytes", nullptr, &c::max_bytes, UINT64_MAX},
     {"max_trace_events", nullptr, &c::max_trace_events, UINT64_MAX},
+    {"max_timer_nodes", &c::max_timers},  // As the specification calls them.
+    {"memory_ceiling", nullptr, &c::max_bytes, UINT64_MAX},
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -82,7 +83,7 @@ class reading {
   bool wrong_type(const field_info& field, const node& v);
   bool number(const field_info& field, const node& v);
   bool time(const field_info& field, const node& v);
-  bool one_of(const node& v, std::span<const std::string_view> words, std::string_view is_no);
+  bool one_of(const node& v, std::span<const std::string_view> words, std::string_view verdict);
   bool a_status(const node& v, std::string_view word);
   bool an_outcome(const field_info& field, const node& v, const surroundings& around);
   bool an_event(const node& v, const surroundings& around);
@@ -99,7 +100,7 @@ class reading {
   void statuses(const node& v, step& out);
   void branches(const node& v, const op_info& row, const surroundings& around, step& out);
   void exactly_one(const node& v, const op_info& row);
-  void own_rules(const node& v, const op_info& row, const surroundings& around, const step& out);
+  void own_rules(const node& v, const op_info& row, const step& out);
 
   // ---- read_names.cpp
   bool make_name(const node& v, const field_info& field, const surroundings& around, const node& step);
@@ -116,9 +117,14 @@ class reading {
   std::string path_{};
   std::map<std::string, maker, std::less<>> made_{};  // A name with a $ is kept behind the name of its script.
   std::vector<name_use> uses_{};
-  std::vector<name_use> wheels_left_out_{};  // By steps of a wheel that do not say which.
-  std::size_t wheels_ = 0;
-  bool refuses_unchanged_ = false;  // Some step expects a refusal that changes nothing.
+  std::set<std::string, std::less<>> wheels_{};  // Names of the wheels so far; empty for one without.
+  struct wheel_left_out {
+    std::size_t wheels;  // How many there were by then.
+    position at;
+    std::string path;
+  };
+  std::vector<wheel_left_out> wheels_left_out_{};  // By steps of a wheel that do not say which.
+  bool refuses_unchanged_ = false;                 // Some step expects a refusal that changes nothing.
 };
 
 /// "a region", "a task or a region".
