@@ -159,7 +159,8 @@ std::map<std::string, std::string> kept_digests(const conform_order& order) {
   const files::path path = files::path(order.folder) / "digests.json";
   std::map<std::string, std::string> out;
   if (!files::exists(path)) return out;
-  for (const auto& [id, digest] : parse_file(path).items()) out[id] = digest.get<std::string>();
+  const json kept = parse_file(path);
+  for (const auto& [id, digest] : kept.items()) out[id] = digest.get<std::string>();
   return out;
 }
 
@@ -189,7 +190,7 @@ class player {
       out_.records.push_back(std::move(broken));
       passed = false;
     }
-    out_.fixtures_passed += passed ? 1 : 0;
+    out_.fixtures_passed += passed ? 1U : 0U;
   }
 
  private:
@@ -314,7 +315,7 @@ std::string summary(const conformance& done) {
     row& at = rows[r.domain];
     at.ids.insert(r.id);
     if (!r.passed()) at.failed.insert(r.id);
-    at.plays += r.codec.empty() ? 0 : 1;
+    at.plays += r.codec.empty() ? 0U : 1U;
     at.checks += r.checks;
     at.micros += r.micros;
   }
