@@ -47,7 +47,7 @@ verdict play_run::run() {
     count_check();
     if (!end.failed.empty()) {
       out_.failures.push_back(
-          {s_.tree.at, "shutdown", "the shutdown does not end in quiescence: " + show_statuses(end.failed)});
+          {s_.tree.at, "shutdown", "the shutdown does not end in quiescence: " + show_all(end.failed)});
     }
   }
   out_.limit_refusals = count_limit_refusals();
@@ -305,7 +305,7 @@ void play_run::shut_down(const actor& who, const step& st, status& answer) {
   count_check();
   const bool wanted = flag_in(*st.fields, "quiescent", !st.says_status || st.expected[0] == status::ok);
   if (end.failed.empty() == wanted) return;
-  fail_expected(who, st, "quiescent", show(wanted), wanted ? "false: " + show_statuses(end.failed) : "true");
+  fail_expected(who, st, "quiescent", show(wanted), wanted ? "false: " + show_all(end.failed) : "true");
 }
 
 void play_run::look_at_certificate(const actor& who, const step& st) {

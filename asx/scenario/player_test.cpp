@@ -60,7 +60,7 @@ TEST(scenario_player, shuts_down_at_the_end_and_minds_when_that_does_not_end) {
   constexpr std::string_view holds = R"({"do": "open_region", "as": "r"},
     {"do": "reserve_obligation", "region": "r", "as": "o"})";
   constexpr std::string_view text =
-      "shutdown: the shutdown does not end in quiescence: obligations_unresolved or "
+      "shutdown: the shutdown does not end in quiescence: obligations_unresolved, "
       "regions_not_closed";
   EXPECT_EQ(failures("", holds, R"("leaks": "hold")"), lines{std::string(text)});
   EXPECT_EQ(failures("", holds, R"("leaks": "hold")", R"("shutdown": "skip", )"), lines{});
@@ -96,9 +96,9 @@ TEST(scenario_player, ends_a_repeat_for_ever_at_its_limit_of_steps) {
 }
 
 TEST(scenario_player, ends_a_poll_that_does_not_end) {
-  const std::unique_ptr<scenario> s =
-      read_or_complain(file_of(R"("mad": [{"do": "repeat", "times": 5000, "steps": [{"do": "hold"}, {"do": "unhold"}]}])",
-                               R"({"do": "spawn", "task": "mad", "as": "t"}, {"do": "run_until_idle"},
+  const std::unique_ptr<scenario> s = read_or_complain(
+      file_of(R"("mad": [{"do": "repeat", "times": 5000, "steps": [{"do": "hold"}, {"do": "unhold"}]}])",
+              R"({"do": "spawn", "task": "mad", "as": "t"}, {"do": "run_until_idle"},
                  {"do": "expect", "task": "t", "outcome": {"panicked": "a poll that does not end"}})"));
   ASSERT_NE(s, nullptr);
   EXPECT_EQ(failures_of(play(*s, {.max_steps = 1000})),

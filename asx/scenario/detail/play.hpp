@@ -259,7 +259,8 @@ class script_task {
 [[nodiscard]] std::string show(const budget& b);
 [[nodiscard]] std::string show(const full_outcome& o);
 [[nodiscard]] std::string show(const full_reason& r);
-[[nodiscard]] std::string show_statuses(std::span<const status> codes);
+[[nodiscard]] std::string show_statuses(std::span<const status> codes);  // One of these,
+[[nodiscard]] std::string show_all(std::span<const status> codes);       // or all of them.
 [[nodiscard]] std::string show_list(std::span<const std::string> items);
 [[nodiscard]] std::string show_time(instant t);
 [[nodiscard]] inline std::string_view show(bool flag) noexcept {

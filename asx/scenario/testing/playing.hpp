@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +27,13 @@ inline std::string file_of(std::string_view tasks, std::string_view steps, std::
   out += R"("steps": [)";
   out += steps;
   return out + "]}";
+}
+
+/// One behind the other.
+inline std::string both(std::string_view first, std::string_view second) {
+  std::string out;
+  out.append(first).append(second);
+  return out;
 }
 
 inline std::unique_ptr<scenario> read_or_complain(const std::string& json) {
