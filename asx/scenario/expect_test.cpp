@@ -230,7 +230,7 @@ TEST(scenario_expect, leaves_long_lists_out) {
             lines{"steps[2] expect: said differs at 1: expected no more, got x; expected 1 entries, got 20"});
 }
 
-// ---- laws -----------------------------------------------------------------------------------------------------------
+// ---- laws --------------------------------------------------------------------------------------------------------
 
 TEST(scenario_laws, answer_and_are_journalled) {
   constexpr claim claims[] = {

@@ -61,7 +61,7 @@ const std::vector<event>& play_run::events() {
   return out_.journal;
 }
 
-// ---- steps ----------------------------------------------------------------------------------------------------------
+// ---- steps -------------------------------------------------------------------------------------------------------
 
 void play_run::run_list(const actor& who, const steps& list, const std::string& path) {
   actor at = who;
@@ -129,7 +129,7 @@ judgement play_run::judge(const actor& who, const step& st, status answer) {
   return {};
 }
 
-// ---- names ----------------------------------------------------------------------------------------------------------
+// ---- names -------------------------------------------------------------------------------------------------------
 
 const bound* play_run::find_name(const actor& who, std::string_view name) const {
   const bool is_own = name.starts_with('$');
@@ -195,7 +195,7 @@ void play_run::drop_end(const bound& end) {
   if (end.what == thing::permit) world_->drop_permit(end.at);
 }
 
-// ---- what is wrong --------------------------------------------------------------------------------------------------
+// ---- what is wrong -----------------------------------------------------------------------------------------------
 
 std::string play_run::path_of(const actor& who) {
   return who.task != nullptr ? who.task->path() : who.path;
@@ -237,7 +237,7 @@ void play_run::want_word(const actor& who, const step& st, std::string_view fiel
   if (wanted->text != got) fail_expected(who, st, field, wanted->text, got);
 }
 
-// ---- the driver's own -----------------------------------------------------------------------------------------------
+// ---- the driver's own --------------------------------------------------------------------------------------------
 
 bool play_run::perform_driver(actor& who, const step& st, status& answer) {
   const node& f = *st.fields;

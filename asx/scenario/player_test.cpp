@@ -4,7 +4,7 @@
 namespace asx::scenario::testing {
 namespace {
 
-// ---- the whole ------------------------------------------------------------------------------------------------------
+// ---- the whole ---------------------------------------------------------------------------------------------------
 
 constexpr std::string_view two_sleepers = R"({
   "scenario_dsl_version": 1,
@@ -83,7 +83,7 @@ TEST(scenario_player, says_so_when_a_runtime_does_not_start) {
             lines{"runtime: the runtime does not start: invalid_argument"});
 }
 
-// ---- scripts --------------------------------------------------------------------------------------------------------
+// ---- scripts -----------------------------------------------------------------------------------------------------
 
 TEST(scenario_player, ends_a_repeat_for_ever_at_its_limit_of_steps) {
   constexpr std::string_view tasks = R"("ever": [{"do": "repeat", "steps": [{"do": "yield"}]}])";
@@ -200,7 +200,7 @@ TEST(scenario_player, a_parked_wait_keeps_its_target_when_the_name_is_made_anew)
   EXPECT_EQ(failures(tasks, steps), lines{});
 }
 
-// ---- names ----------------------------------------------------------------------------------------------------------
+// ---- names -------------------------------------------------------------------------------------------------------
 
 TEST(scenario_player, many_tasks_run_one_script_with_names_of_their_own) {
   constexpr std::string_view tasks = R"("w": [{"do": "reserve", "tx": "tx", "as": "$p"}, {"do": "yield"},
@@ -233,7 +233,7 @@ TEST(scenario_player, minds_names_that_stand_for_nothing_or_for_something_else) 
              "task t[1] close: 'x' is a task now"}));
 }
 
-// ---- cleanup actions and finalizers ---------------------------------------------------------------------------------
+// ---- cleanup actions and finalizers ------------------------------------------------------------------------------
 
 TEST(scenario_player, runs_cleanup_actions_last_in_first_out_and_takes_them_back) {
   constexpr std::string_view tasks = R"("t": [
@@ -266,7 +266,7 @@ TEST(scenario_player, a_finalizer_spawns_into_its_own_region) {
   EXPECT_EQ(failures(tasks, steps), lines{});
 }
 
-// ---- what was found while playing -----------------------------------------------------------------------------------
+// ---- what was found while playing --------------------------------------------------------------------------------
 
 TEST(scenario_player, a_refusal_without_a_limit_is_the_same_in_every_profile) {
   const std::unique_ptr<scenario> s = read_or_complain(

@@ -4,7 +4,7 @@
 //            +-- operations            operations.cpp      what tasks, driver and synchronous steps share
 //            +-- scripted tasks        script_task.cpp     a stack of frames, and the waits that a task stands in
 //            +-- expectations          expect.cpp, expect_journal.cpp
-//            +-- laws                  laws.cpp            the model and a timer wheel of their own, without a runtime
+//            +-- laws                  laws.cpp            the model and a timer wheel, without a runtime
 #pragma once
 
 #include <cstdint>

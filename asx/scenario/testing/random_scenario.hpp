@@ -1,7 +1,7 @@
 // asx/scenario/testing/random_scenario.hpp - a valid scenario from a seed: any operation, in any order, on anything.
 //
-// Nothing is known of its answers, so every step takes any status, and nothing is expected. What it is good for: it is
-// read without a complaint, it ends, and it comes out the same again and again.
+// Nothing is known of its answers, so every step takes any status, and nothing is expected. What it is good for: it
+// is read without a complaint, it ends, and it comes out the same again and again.
 #pragma once
 
 #include <string>
