@@ -40,7 +40,7 @@ bool play_run::is_there(const actor& who, const step& st, std::string_view noun,
   return false;
 }
 
-// ---- reasons, outcomes, budgets -------------------------------------------------------------------------------------
+// ---- reasons, outcomes, budgets ----------------------------------------------------------------------------------
 
 void play_run::want_reason(const actor& who, const step& st, const node& wanted, const full_reason& got,
                            const std::string& what, std::size_t level) {
@@ -142,7 +142,7 @@ void play_run::want_budget(const actor& who, const step& st, std::string_view fi
   if (expected != got) fail_expected(who, st, field, show(expected), show(got));
 }
 
-// ---- tasks and regions ----------------------------------------------------------------------------------------------
+// ---- tasks and regions -------------------------------------------------------------------------------------------
 
 void play_run::expect_task(const actor& who, const step& st) {
   const bound* const task = find(who, st, "task", thing::task);
@@ -237,7 +237,7 @@ void play_run::expect_obligation(const actor& who, const step& st) {
   want_word(who, st, "state", obligation_lifecycle.name(state));
 }
 
-// ---- channels -------------------------------------------------------------------------------------------------------
+// ---- channels ----------------------------------------------------------------------------------------------------
 
 // A channel whose storage is free has lost both sides, and holds nothing.
 channel_look play_run::look_at_channel(const bound& end) {
@@ -277,7 +277,7 @@ void play_run::expect_permit(const actor& who, const step& st) {
   if (permit != nullptr) want_flag(who, st, "held", world_->is_held(permit->at));
 }
 
-// ---- the whole ------------------------------------------------------------------------------------------------------
+// ---- the whole ---------------------------------------------------------------------------------------------------
 
 void play_run::expect_wheel(const actor& who, const step& st) {
   const ref at = wheel_of(who, st);

@@ -71,7 +71,7 @@ void play_run::expect_dispatched(const actor& who, const step& st) {
   want_list(who, st, "from", wanted_from, from);
 }
 
-// ---- events ---------------------------------------------------------------------------------------------------------
+// ---- events ------------------------------------------------------------------------------------------------------
 
 struct play_run::wanted_event {
   event_kind kind{};

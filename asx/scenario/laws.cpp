@@ -142,7 +142,7 @@ bool play_run::perform_law(actor& who, const step& st, status& answer) {
   return true;
 }
 
-// ---- a wheel --------------------------------------------------------------------------------------------------------
+// ---- a wheel -----------------------------------------------------------------------------------------------------
 
 ref play_run::wheel_of(const actor& who, const step& st) {
   const node* const named = st.fields->find("wheel");

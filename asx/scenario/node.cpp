@@ -7,10 +7,7 @@
 
 #include <array>
 #include <map>
-#include <span>
 #include <utility>
-
-#include "asx/scenario/words.hpp"
 
 namespace asx::scenario {
 namespace {
@@ -158,7 +155,10 @@ class parser {
     } else if (word.empty()) {
       return at_end() ? ends_early() : refuse("A value is missing here: " + what_stands_here() + " begins none.");
     } else {
-      const std::string_view near = nearest(word, known);
+      std::string_view near;  // A slip keeps its first letter; None and nil are null.
+      for (const std::string_view k : known) {
+        if ((word.front() | 0x20) == k.front()) near = k;
+      }
       return refuse(
           what_stands_here() + " is no value of JSON; " +
           (near.empty() ? std::string("a text stands in double quotes.") : "did you mean " + quoted(near) + "?"));

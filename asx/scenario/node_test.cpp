@@ -93,7 +93,7 @@ TEST(scenario_node, every_value_knows_where_it_stands) {
       parse("\n {\"a\" : [true,\n  null, \"x\\u00e9\\ud83d\\ude00\\n\"],\t\"b\":18446744073709551615}", root, wrong));
   EXPECT_EQ(root.at, (position{2, 2}));
   EXPECT_EQ(root.keys, (std::vector<std::string>{"a", "b"}));
-  EXPECT_EQ(root.keys_at, (std::vector<position>{{2, 3}, {3, 38}}));
+  EXPECT_EQ(root.keys_at, (std::vector<position>{{2, 3}, {3, 35}}));
   const node& list = *root.find("a");
   EXPECT_EQ(list.at, (position{2, 9}));
   ASSERT_EQ(list.items.size(), 3U);
@@ -102,7 +102,7 @@ TEST(scenario_node, every_value_knows_where_it_stands) {
   EXPECT_EQ(list.items[1].at, (position{3, 3}));
   EXPECT_EQ(list.items[2].text, "x\xc3\xa9\xf0\x9f\x98\x80\n");
   EXPECT_EQ(root.find("b")->number, UINT64_MAX);
-  EXPECT_EQ(root.find("b")->at, (position{3, 42}));
+  EXPECT_EQ(root.find("b")->at, (position{3, 39}));
   EXPECT_EQ(root.find("c"), nullptr);
 }
 

@@ -11,7 +11,7 @@ request why(const step& st, cancel_kind otherwise = cancel_kind::user) {
 
 }  // namespace
 
-// ---- regions --------------------------------------------------------------------------------------------------------
+// ---- regions -----------------------------------------------------------------------------------------------------
 
 bool play_run::perform_region(actor& who, const step& st, status& answer) {
   const node& f = *st.fields;
@@ -60,7 +60,7 @@ bool play_run::perform_region(actor& who, const step& st, status& answer) {
   }
 }
 
-// ---- tasks ----------------------------------------------------------------------------------------------------------
+// ---- tasks -------------------------------------------------------------------------------------------------------
 
 task_order play_run::order_for(const step& st, ref region) {
   const node& f = *st.fields;
@@ -143,7 +143,7 @@ bool play_run::perform_task(actor& who, const step& st, status& answer) {
   return true;
 }
 
-// ---- obligations, timers, and the rest ------------------------------------------------------------------------------
+// ---- obligations, timers, and the rest ---------------------------------------------------------------------------
 
 bool play_run::perform_thing(actor& who, const step& st, status& answer) {
   const node& f = *st.fields;
@@ -195,7 +195,7 @@ bool play_run::perform_thing(actor& who, const step& st, status& answer) {
   return false;
 }
 
-// ---- channels -------------------------------------------------------------------------------------------------------
+// ---- channels ----------------------------------------------------------------------------------------------------
 
 void play_run::want_proof(const actor& who, const step& st, bool proved, std::string_view word) {
   want_word(who, st, "proof", proved ? word : std::string_view("none"));

@@ -47,7 +47,7 @@ verdict play_run::run() {
     count_check();
     if (!end.failed.empty()) {
       out_.failures.push_back(
-          {s_.tree.at, "shutdown", "the shutdown does not end in quiescence: " + show_statuses(end.failed)});
+          {s_.tree.at, "shutdown", "the shutdown does not end in quiescence: " + show_all(end.failed)});
     }
   }
   out_.limit_refusals = count_limit_refusals();
@@ -61,7 +61,7 @@ const std::vector<event>& play_run::events() {
   return out_.journal;
 }
 
-// ---- steps ----------------------------------------------------------------------------------------------------------
+// ---- steps -------------------------------------------------------------------------------------------------------
 
 void play_run::run_list(const actor& who, const steps& list, const std::string& path) {
   actor at = who;
@@ -129,7 +129,7 @@ judgement play_run::judge(const actor& who, const step& st, status answer) {
   return {};
 }
 
-// ---- names ----------------------------------------------------------------------------------------------------------
+// ---- names -------------------------------------------------------------------------------------------------------
 
 const bound* play_run::find_name(const actor& who, std::string_view name) const {
   const bool is_own = name.starts_with('$');
@@ -195,7 +195,7 @@ void play_run::drop_end(const bound& end) {
   if (end.what == thing::permit) world_->drop_permit(end.at);
 }
 
-// ---- what is wrong --------------------------------------------------------------------------------------------------
+// ---- what is wrong -----------------------------------------------------------------------------------------------
 
 std::string play_run::path_of(const actor& who) {
   return who.task != nullptr ? who.task->path() : who.path;
@@ -237,7 +237,7 @@ void play_run::want_word(const actor& who, const step& st, std::string_view fiel
   if (wanted->text != got) fail_expected(who, st, field, wanted->text, got);
 }
 
-// ---- the driver's own -----------------------------------------------------------------------------------------------
+// ---- the driver's own --------------------------------------------------------------------------------------------
 
 bool play_run::perform_driver(actor& who, const step& st, status& answer) {
   const node& f = *st.fields;
@@ -305,7 +305,7 @@ void play_run::shut_down(const actor& who, const step& st, status& answer) {
   count_check();
   const bool wanted = flag_in(*st.fields, "quiescent", !st.says_status || st.expected[0] == status::ok);
   if (end.failed.empty() == wanted) return;
-  fail_expected(who, st, "quiescent", show(wanted), wanted ? "false: " + show_statuses(end.failed) : "true");
+  fail_expected(who, st, "quiescent", show(wanted), wanted ? "false: " + show_all(end.failed) : "true");
 }
 
 void play_run::look_at_certificate(const actor& who, const step& st) {

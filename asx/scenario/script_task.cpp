@@ -31,7 +31,7 @@ std::string script_task::path() const {
   return out;
 }
 
-// ---- a poll ---------------------------------------------------------------------------------------------------------
+// ---- a poll ------------------------------------------------------------------------------------------------------
 
 poll_answer script_task::go_on(poll_face& face) {
   std::uint64_t done = 0;
@@ -132,7 +132,7 @@ script_task::turn script_task::after(const step& st, status answer) {
   return turn::on;
 }
 
-// ---- what only a poll can do ----------------------------------------------------------------------------------------
+// ---- what only a poll can do -------------------------------------------------------------------------------------
 
 std::optional<status> script_task::ask(poll_face& face, const step& st) {
   const node& f = *st.fields;

@@ -40,6 +40,12 @@ std::string show_statuses(std::span<const status> codes) {
   return out;
 }
 
+std::string show_all(std::span<const status> codes) {
+  std::string out;
+  for (const status s : codes) out += (out.empty() ? "" : ", ") + std::string(name(s));
+  return out;
+}
+
 std::string show_list(std::span<const std::string> items) {
   std::string out = "[";
   for (std::size_t i = 0; i < items.size(); ++i) {

@@ -3,16 +3,18 @@
 //     player --ref--> world --+-- world_kernel   the C++ kernel
 //                             +-- (C interface)  the same over asx.h
 //
-// 1  The player names things by refs: numbers into tables of the back end, one table for each kind of thing. A ref is
-//    never used again; of a thing that is gone it gives what the interface gives for a stale handle.
+// 1  The player names things by refs: numbers into tables of the back end, one table for each kind of thing. A ref
+//    is never used again; of a thing that is gone it gives what the interface gives for a stale handle.
 // 2  A back end translates and decides nothing: same calls, same events, over every back end.
-// 3  A script is called back through plain functions with a context; while it is polled it speaks through a poll_face.
-// 4  A value is a number. One that is destroyed, and that neither a receiver nor a caller got, is noted in `destroyed`.
+// 3  A script is called back through plain functions with a context; while it is polled it speaks through a
+//    poll_face.
+// 4  A value is a number. One that is destroyed, and that neither a receiver nor a caller got, is noted in
+//    `destroyed`.
 // 5  Waits (of reserve, sleep, join, await_closed) lie in the back end too. A wait that answered something else than
 //    would_block is over, and its ref is no_ref again.
 //
 // Cancel points: poll_face::checkpoint, reserve, recv, sleep, join, await_closed.
-// Threads: one. Lifetime: what is left is taken down with the world; functions are not called any more after take_down.
+// Threads: one. Lifetime: what is left is taken down with the world; no function is called any more after take_down.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +42,7 @@ using ref = std::uint32_t;
 inline constexpr ref no_ref = UINT32_MAX;
 inline constexpr ref root_ref = 0;  // Of the table of regions.
 
-// ---- values that own their texts ------------------------------------------------------------------------------------
+// ---- values that own their texts ---------------------------------------------------------------------------------
 
 struct reason_level {
   cancel_kind kind = cancel_kind::user;
@@ -77,7 +79,7 @@ struct request {
   std::string_view message{};
 };
 
-// ---- what is looked at ----------------------------------------------------------------------------------------------
+// ---- what is looked at -------------------------------------------------------------------------------------------
 
 struct task_look {
   task_state state = task_state::created;
@@ -128,7 +130,7 @@ struct quiescence_look {
   std::vector<status> failed{};  // All of them, in the order of the checks.
 };
 
-// ---- what comes back from a script ----------------------------------------------------------------------------------
+// ---- what comes back from a script -------------------------------------------------------------------------------
 
 enum class poll_answer : std::uint8_t { pending, ready, error };
 

@@ -33,7 +33,7 @@ quiescence_look list(const quiescence_result& from) {
 
 }  // namespace
 
-// ---- beginning and end ----------------------------------------------------------------------------------------------
+// ---- beginning and end -------------------------------------------------------------------------------------------
 
 status kernel_world::start(const runtime_config& settings, event_sink sink) {
   runtime_config config = settings;
@@ -76,7 +76,7 @@ void kernel_world::take_down() {
   }
 }
 
-// ---- regions --------------------------------------------------------------------------------------------------------
+// ---- regions -----------------------------------------------------------------------------------------------------
 
 status kernel_world::open_region(ref in, const region_order& order, made& out) {
   region_spec spec;
@@ -145,7 +145,7 @@ status kernel_world::region_outcome(ref region, full_outcome& out) {
   return status::ok;
 }
 
-// ---- tasks ----------------------------------------------------------------------------------------------------------
+// ---- tasks -------------------------------------------------------------------------------------------------------
 
 void kernel_world::drop(void* frame) noexcept {
   auto* const f = static_cast<task_frame*>(frame);
@@ -297,7 +297,7 @@ full_outcome kernel_world::copy(const asx::task_outcome& from) {
   return out;
 }
 
-// ---- obligations and timers -----------------------------------------------------------------------------------------
+// ---- obligations and timers --------------------------------------------------------------------------------------
 
 // Their numbers are in the journal and nowhere else. Diagnostics may stand behind the event.
 std::uint64_t kernel_world::last_subject(event_kind kind) const {
@@ -340,7 +340,7 @@ bool kernel_world::cancel_timer(ref timer) {
   return timer < timers_.size() && kernel().cancel_timer(timers_[timer]);
 }
 
-// ---- the whole ------------------------------------------------------------------------------------------------------
+// ---- the whole ---------------------------------------------------------------------------------------------------
 
 void kernel_world::hold() {
   kernel().take_foreign_hold();

@@ -19,7 +19,7 @@ channel_look look_of(const channel_report& r) {
 
 }  // namespace
 
-// ---- the ends -------------------------------------------------------------------------------------------------------
+// ---- the ends ----------------------------------------------------------------------------------------------------
 
 status kernel_world::channel(ref region, std::uint64_t capacity, made& channel, ref& sender, ref& receiver) {
   const auto slots = static_cast<std::uint32_t>(capacity < UINT32_MAX ? capacity : UINT32_MAX);
@@ -166,7 +166,7 @@ status kernel_world::look_at_channel(ref channel, channel_look& out) {
   return status::ok;
 }
 
-// ---- waits ----------------------------------------------------------------------------------------------------------
+// ---- waits -------------------------------------------------------------------------------------------------------
 
 ref kernel_world::take_wait() {
   if (free_waits_.empty()) {
@@ -191,7 +191,7 @@ void kernel_world::give_up(ref wait) {
   free_waits_.push_back(wait);
 }
 
-// ---- a poll ---------------------------------------------------------------------------------------------------------
+// ---- a poll ------------------------------------------------------------------------------------------------------
 
 class kernel_face final : public poll_face {
  public:

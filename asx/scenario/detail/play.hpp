@@ -4,7 +4,7 @@
 //            +-- operations            operations.cpp      what tasks, driver and synchronous steps share
 //            +-- scripted tasks        script_task.cpp     a stack of frames, and the waits that a task stands in
 //            +-- expectations          expect.cpp, expect_journal.cpp
-//            +-- laws                  laws.cpp            the model and a timer wheel of their own, without a runtime
+//            +-- laws                  laws.cpp            the model and a timer wheel, without a runtime
 #pragma once
 
 #include <cstdint>
@@ -259,7 +259,8 @@ class script_task {
 [[nodiscard]] std::string show(const budget& b);
 [[nodiscard]] std::string show(const full_outcome& o);
 [[nodiscard]] std::string show(const full_reason& r);
-[[nodiscard]] std::string show_statuses(std::span<const status> codes);
+[[nodiscard]] std::string show_statuses(std::span<const status> codes);  // One of these,
+[[nodiscard]] std::string show_all(std::span<const status> codes);       // or all of them.
 [[nodiscard]] std::string show_list(std::span<const std::string> items);
 [[nodiscard]] std::string show_time(instant t);
 [[nodiscard]] inline std::string_view show(bool flag) noexcept {
