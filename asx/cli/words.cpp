@@ -2,28 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <utility>
 #include <vector>
 
+#include "asx/scenario/words.hpp"
+
 namespace asx::cli {
 namespace {
-
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replace = diagonal + (a[i - 1] == b[j - 1] ? 0U : 1U);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replace});
-    }
-  }
-  return row.back();
-}
 
 constexpr std::array<std::pair<std::string_view, std::uint64_t>, 7> units{{{"ns", 1},
                                                                            {"us", 1'000},
@@ -52,16 +39,7 @@ std::pair<std::string_view, std::string_view> cut(std::string_view word, char ma
 }  // namespace
 
 std::string nearest(std::string_view word, std::span<const std::string_view> candidates) {
-  std::string_view best;
-  std::size_t best_distance = word.size() / 2 + 2;  // Further away than this is another word, not a slip.
-  for (const std::string_view candidate : candidates) {
-    const std::size_t distance = edit_distance(word, candidate);
-    if (distance < best_distance) {
-      best = candidate;
-      best_distance = distance;
-    }
-  }
-  return std::string(best);
+  return std::string(scenario::nearest(word, candidates));
 }
 
 std::string suggestion(std::string_view word, std::span<const std::string_view> candidates) {
@@ -79,16 +57,10 @@ std::uint64_t parse_number(std::string_view word, std::string_view what) {
 }
 
 duration parse_duration(std::string_view word) {
-  const std::size_t digits = std::min(word.find_first_not_of("0123456789"), word.size());
-  const std::string_view unit = word.substr(digits);
-  const std::uint64_t number = parse_number(word.substr(0, digits), "moment such as 5ms");
-  if (unit.empty()) return duration::nanoseconds(number);
-  for (const auto& [name, ns] : units) {
-    if (unit != name) continue;
-    if (number > UINT64_MAX / ns) throw bad_word(fmt::format("'{}' is longer than 2^64 ns can say", word));
-    return duration::nanoseconds(number * ns);
-  }
-  throw bad_word(fmt::format("'{}' has no unit that is known: use ns, us, ms, s, m, h or d", word));
+  duration out;
+  std::string why;
+  if (!scenario::parse_duration(word, out, why)) throw bad_word(why);
+  return out;
 }
 
 budget parse_budget(std::string_view word) {

@@ -9,8 +9,9 @@ namespace {
 bool is_run(op what) {
   return what == op::run_until_idle || what == op::run_until_quiescent;
 }
-bool takes_wheel(op what) {
-  return what >= op::register_ && what <= op::purge;
+/// The others name a timer, which belongs to one wheel.
+bool needs_wheel(op what) {
+  return what == op::register_ || what == op::collect || what == op::purge;
 }
 
 /// Whether some step here can leave a poll or end the script, so that repeating them for ever is no endless poll.
@@ -174,7 +175,7 @@ void reading::branches(const node& v, const op_info& row, const surroundings& ar
 void reading::own_rules(const node& v, const op_info& row, const step& out) {
   if (flag_in(v, "unchanged") && expects_refusal(out)) refuses_unchanged_ = true;
   if (row.what == op::wheel && !expects_refusal(out)) wheels_.emplace(text_in(v, "as"));
-  if (takes_wheel(row.what) && v.find("wheel") == nullptr) {
+  if (needs_wheel(row.what) && v.find("wheel") == nullptr) {
     wheels_left_out_.push_back({wheels_.size(), v.at, path_});
   }
   if (row.what == op::repeat && v.find("times") == nullptr && v.find("steps") != nullptr && !can_leave(out.inner)) {

@@ -326,6 +326,20 @@ TEST(scenario_reader, steps_keep_their_branches_and_their_inner_steps) {
   EXPECT_EQ(a.when_cancelled.at(0).what, op::fail);
 }
 
+TEST(scenario_reader, a_timer_says_which_wheel_is_meant) {
+  EXPECT_EQ(complaints(driver(
+                R"({"do": "wheel", "as": "a"}, {"do": "register", "at": 1, "as": "t"}, {"do": "wheel", "as": "b"},
+                                 {"do": "unregister", "timer": "t"}, {"do": "purge", "wheel": "b"})")),
+            lines{});
+}
+
+TEST(scenario_reader, a_task_that_nobody_cancels_is_in_no_phase) {
+  EXPECT_EQ(
+      complaints(driver(R"({"do": "spawn", "task": "t", "as": "a"}, {"do": "expect", "task": "a", "phase": "none"})",
+                        R"("t": [])")),
+      lines{});
+}
+
 TEST(scenario_reader, names_may_be_used_before_the_step_that_makes_them) {
   EXPECT_EQ(complaints(driver(R"({"do": "spawn", "task": "a", "as": "w", "count": 12}, {"do": "open_region", "as": "r"},
                                  {"do": "wake", "task": "w12"}, {"do": "drop", "what": "t2"})",

@@ -55,6 +55,12 @@ constexpr auto obligation_states = state_names(obligation_lifecycle);
 constexpr auto phases = state_names(cancel_phase_lifecycle);
 constexpr auto channel_states = state_names(channel_lifecycle);
 
+constexpr auto phases_or_none = [] {
+  std::array<std::string_view, phases.size() + 1> out{"none"};  // Nobody has asked for a cancel.
+  for (std::size_t i = 0; i < phases.size(); ++i) out[i + 1] = phases[i];
+  return out;
+}();
+
 constexpr std::string_view machines[] = {"region", "task", "obligation", "cancel_phase"};
 constexpr std::string_view lanes[] = {"none", "ready", "timed", "cancel"};
 constexpr std::string_view sources[] = {"cancel", "timed", "ready", "fallback", "stall"};
@@ -351,7 +357,7 @@ constexpr field_info wanted_outcome = plain("outcome", takes::wanted_outcome, "h
 constexpr field_info task_facts[] = {word("state", task_states, "of its life"),
                                      number("polls", "how often it was polled"),
                                      number("epoch", "of its cancel"),
-                                     word("phase", phases, "of its cancel"),
+                                     word("phase", phases_or_none, "of its cancel"),
                                      wanted_reason,
                                      number("cleanup_polls_left", "of the cleanup budget"),
                                      number("mask_depth", "masks that are open"),
