@@ -219,7 +219,7 @@ class machine {
     EXPECT_EQ(said.at("forbidden_pairs").get<std::size_t>() + said.value("stay_pairs", std::size_t{0}),
               want.refused_pairs);
     EXPECT_EQ(said.at("ruling").get<std::string>(), want.ruling);
-    for (const auto* kind : {"backward", "skip", "self-loop", "from-terminal"}) {
+    for (const char* kind : {"backward", "skip", "self-loop", "from-terminal"}) {
       if (!said.contains(kind)) continue;
       const auto of_kind = [&](const json& row) { return row["category"] == kind; };
       EXPECT_EQ(std::count_if(data_["rows"].begin(), data_["rows"].end(), of_kind), said[kind].get<std::ptrdiff_t>())
