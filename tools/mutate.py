@@ -152,14 +152,17 @@ def target_of(judge):
 def baseline(place, judges, seconds):
     """Lets these judge the tree as it is, and notes their seconds; None for who cannot judge."""
     for judge in judges:
+        if judge == FIXTURES and not any((place.tree / "conformance" / "fixtures").glob("**/*.json")):
+            print("mutate: there are no fixtures; tests alone judge", file=sys.stderr)
+            seconds[judge] = None
+            continue
         print(f"mutate: building {target_of(judge)}", file=sys.stderr)
         code, said = place.make(target_of(judge))
         if code:
             fail(f"{target_of(judge)} does not build without a fault; mend the tree first:\n{said[-3000:]}")
         if judge == FIXTURES:
-            has_verb = "conform" in place.run([str(place.build / "asx/cli/asx"), "--help"], 60)[1]
-            if not has_verb or not list((place.tree / "conformance" / "fixtures").glob("**/*.json")):
-                print("mutate: the command plays no fixtures yet; tests alone judge", file=sys.stderr)
+            if "conform" not in place.run([str(place.build / "asx/cli/asx"), "--help"], 60)[1]:
+                print("mutate: the command plays no fixtures; tests alone judge", file=sys.stderr)
                 seconds[judge] = None
                 continue
         started = time.monotonic()
