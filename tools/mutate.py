@@ -1,124 +1,309 @@
 #!/usr/bin/env python3
-"""Breaks asx one small step at a time and sees whether the tests notice.
+"""Plants single faults in the kernel, the wheel, the channels and the scheduler, and sees whether anybody notices.
 
-    tools/mutate.py [--minutes N] [--seed N] [--component NAME ...] [--count N] [--json]
+    tools/mutate.py [--only COMPONENT ...] [--id ID ...] [--jobs N] [--minutes N] [--fixtures-only] [--json]
+    tools/mutate.py --check       only whether every fault can be planted (a gate; takes no time)
+    tools/mutate.py --list        the faults, one line each
 
-Each mutant is one changed operator, constant or call in a header or source of asx/base or asx/model, compiled with
-that component's tests in a folder of its own; the tree is not touched. A mutant that does not compile says nothing
-and is not counted: much of the model is proved by static_assert, and a failing proof is a noticed mutant, so those
-are told apart by the compiler's message. Survivors are printed with file and line. Exit 1 when more than a tenth
-survive.
+tools/mutants.json is the table: component, file, a text that occurs once in it, what stands there instead, and a
+sentence that says what is wrong then. One fault at a time is written into a copy of the tree (build/mutants/N/tree);
+what it touches is built again there, and the component's tests and the fixtures (`asx conform`) run until one fails.
+Then it was noticed. A fault that nobody notices has survived: either a test is missing, or nothing can be seen of it,
+and then the table says why in the field "equivalent". The first run builds everything, later ones only what changed.
+
+Exit 0: every fault that is not equivalent was noticed. 1: a survivor, a text that is not found any more, a fault that
+does not compile, an equivalent one that was noticed after all. 2: the call makes no sense.
 """
 
 import argparse
+import collections
 import json
+import os
 import pathlib
-import random
+import queue
 import re
+import resource
 import shutil
 import subprocess
 import sys
-import tempfile
+import threading
 import time
 
-RULES = [
-    (r"(?<![<>=!-])<=(?!>)", "<"), (r"(?<![<>=!-])>=", ">"), (r"(?<=\w )<(?= \w)", "<="), (r"(?<=\w )>(?= \w)", ">="),
-    (r"==", "!="), (r"!=", "=="), (r"&&", "||"), (r"\|\|", "&&"), (r"(?<= )\+ 1\b", "+ 2"), (r"(?<= )- 1\b", "- 0"),
-    (r"(?<= )\+(?= \w)", "-"), (r"\+\+(?=\w)", "--"), (r"--(?=\w)", "++"), (r"\btrue\b", "false"), (r"\bfalse\b", "true"),
-    (r"\b0\b(?=[;,)])", "1"), (r"\b64\b", "63"), (r"% 64", "% 32"), (r"\breturn \w+;", "return {};"),
-    (r"countr_zero", "popcount"), (r"\bUINT64_MAX\b", "(UINT64_MAX - 1)"), (r" \? (\w+) : (\w+)", r" ? \2 : \1"),
-]
+TABLE = pathlib.Path("tools/mutants.json")
+FIXTURES = "fixtures"
+# Who judges, the quickest first. The kernel's own promises are tested through the runtime.
+JUDGES = {
+    "wheel": ["test_wheel", FIXTURES, "test_runtime"],
+    "sched": ["test_sched", FIXTURES, "test_runtime"],
+    "kernel": ["test_runtime", FIXTURES, "test_kernel", "test_chan", "test_coro"],
+    "chan": ["test_chan", FIXTURES, "test_coro"],
+}
+LEAST_EACH, LEAST_ALL = 15, 60
+MEMORY = 6 << 30  # A fault may ask for memory without end.
 
 
-def candidates(root, component):
-    for path in sorted((root / "asx" / component).glob("*.[hc]pp")):
-        if re.search(r"_(test|bench)\.cpp$|/testing\.hpp$", path.as_posix()):
-            continue
-        for number, line in enumerate(path.read_text().splitlines()):
-            bare = re.sub(r'//.*|"(?:\\.|[^"\\])*"', lambda m: " " * len(m.group()), line)
-            if bare.lstrip().startswith(("#", "static_assert", "template", "ASX_ASSERT")) or "static_assert" in bare:
-                continue
-            for pattern, replacement in RULES:
-                for m in re.finditer(pattern, bare):
-                    mutated = line[: m.start()] + m.expand(replacement) + line[m.end():]
-                    if mutated != line:
-                        yield component, path.relative_to(root), number, mutated
+def fail(text, code=1):
+    print(f"mutate: {text}", file=sys.stderr)
+    sys.exit(code)
 
 
-def compile_tests(tree, component, out):
-    sources = [p for c in ("base", "model") for p in (tree / "asx" / c).glob("*.cpp")
-               if not re.search(r"_(test|bench)\.cpp$", p.name)]
-    tests = sorted((tree / "asx" / component).glob("*_test.cpp"))
-    objects = []
-    for source in [*sources, *tests]:
-        objects.append(out / f"{source.parent.name}_{source.stem}.o")
-        run = subprocess.run(["g++-12", "-std=c++20", "-O0", "-w", "-I", str(tree), "-c", str(source), "-o", str(objects[-1])],
-                             capture_output=True, text=True)
-        if run.returncode:
-            return "proved" if "static assertion" in run.stderr or "assert_failed" in run.stderr else "no C++"
-    run = subprocess.run(["g++-12", *map(str, objects), "-o", str(out / "tests"), "-lrapidcheck", "-lgtest", "-lgtest_main"],
-                         capture_output=True, text=True)
-    return "linked" if run.returncode == 0 else "no C++"
-
-
-def judge(root, mutant, folder):
-    component, path, number, mutated = mutant
-    tree, out = folder / "tree", folder / "out"
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(root / "asx", tree / "asx")
-    out.mkdir(parents=True)
-    lines = (tree / path).read_text().splitlines()
-    lines[number] = mutated
-    (tree / path).write_text("\n".join(lines) + "\n")
-    built = compile_tests(tree, component, out)
-    if built != "linked":
-        return built
+def read_table(root):
     try:
-        run = subprocess.run([str(out / "tests"), "--gtest_brief=1"], capture_output=True, timeout=120)
-    except subprocess.TimeoutExpired:
-        return "noticed"
-    return "noticed" if run.returncode else "SURVIVED"
+        rows = json.loads((root / TABLE).read_text())
+    except (OSError, ValueError) as e:
+        fail(f"cannot read {TABLE}: {e}")
+    problems, ids = [], set()
+    for row in rows:
+        name = row.get("id", "a row without id")
+        missing = {"id", "component", "file", "old", "new", "says"} - row.keys()
+        unknown = row.keys() - {"id", "component", "file", "old", "new", "says", "equivalent"}
+        if missing or unknown:
+            problems.append(f"{name}: fields {sorted(missing | unknown)} are missing or unknown")
+            continue
+        if name in ids:
+            problems.append(f"{name}: the id is there twice; give the later row another")
+        ids.add(name)
+        if row["component"] not in JUDGES:
+            problems.append(f"{name}: nobody judges '{row['component']}'; known are {', '.join(JUDGES)}")
+        if row["old"] == row["new"]:
+            problems.append(f"{name}: old and new are the same text; that is no fault")
+        path = root / row["file"]
+        found = path.read_text().count(row["old"]) if path.is_file() else 0
+        if found != 1:
+            why = "there is no such file" if not path.is_file() else f"its text occurs {found} times, not once"
+            problems.append(f"{name}: {row['file']}: {why}; adapt the row to the source: {row['old'].strip().splitlines()[0]}")
+    for component, count in collections.Counter({c: 0 for c in JUDGES} | collections.Counter(
+            r.get("component") for r in rows)).items():
+        if count < LEAST_EACH:
+            problems.append(f"{component}: {count} faults; at least {LEAST_EACH} are wanted")
+    if len(rows) < LEAST_ALL:
+        problems.append(f"{len(rows)} faults; at least {LEAST_ALL} are wanted")
+    return rows, problems
+
+
+class Place:
+    """A copy of the tree and a build of it, which only one worker uses."""
+
+    def __init__(self, root, number):
+        self.root = root
+        self.tree = root / "build" / "mutants" / str(number) / "tree"
+        self.build = root / "build" / "mutants" / str(number) / "build"
+        self.log = self.build.parent / "log.txt"
+        self.environment = {**os.environ, "RC_PARAMS": "seed=20261115", "ASX_MODEL_OPS": "50000",
+                            "ASX_ROOT": str(self.tree), "CCACHE_SLOPPINESS": "pch_defines,time_macros"}
+
+    def sync(self):
+        """The copy becomes the tree as it is; what is the same keeps its time, so that it is not built again."""
+        listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=self.root,
+                                capture_output=True, text=True)
+        if listed.returncode:
+            fail(f"git does not list the sources: {listed.stderr.strip()}")
+        wanted = {f for f in listed.stdout.split("\0") if f and (self.root / f).is_file()}
+        for old in [p for p in self.tree.rglob("*") if p.is_file()] if self.tree.is_dir() else []:
+            if old.relative_to(self.tree).as_posix() not in wanted:
+                old.unlink()
+        for name in wanted:
+            source, copy = self.root / name, self.tree / name
+            if copy.is_file() and copy.read_bytes() == source.read_bytes():
+                continue
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, copy)
+            os.utime(copy)  # Newer than what was built from the file that stood there.
+
+    def run(self, command, timeout=None):
+        """(exit status, or None after the timeout; output)"""
+        limit = (lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))) if timeout else None
+        with open(self.log, "wb") as log:
+            process = subprocess.Popen(command, cwd=self.tree, env=self.environment, stdout=log, stderr=log,
+                                       preexec_fn=limit, start_new_session=True)
+            try:
+                code = process.wait(timeout)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, 9)
+                process.wait()
+                code = None
+        return code, self.log.read_text(errors="replace")
+
+    def configure(self):
+        self.sync()
+        if (self.build / "build.ninja").is_file():
+            return
+        self.build.mkdir(parents=True, exist_ok=True)
+        launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
+        code, said = self.run(["cmake", "-S", str(self.tree), "-B", str(self.build), "-G", "Ninja", *launcher,
+                               "-DCMAKE_CXX_COMPILER=g++-12", "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -w",
+                               "-DCMAKE_GTEST_DISCOVER_TESTS_DISCOVERY_MODE=PRE_TEST"])
+        if code:
+            fail(f"configuring the copy failed:\n{said}")
+
+    def make(self, target):
+        return self.run(["nice", "cmake", "--build", str(self.build), "-j1", "--target", target])
+
+    def asks(self, judge):
+        if judge == FIXTURES:
+            return [str(self.build / "asx/cli/asx"), "conform"]
+        return [str(self.build / "tests" / judge), "--gtest_brief=1", "--gtest_fail_fast"]
+
+
+def target_of(judge):
+    return "asx_cli" if judge == FIXTURES else judge
+
+
+def baseline(place, judges, seconds):
+    """Lets these judge the tree as it is, and notes their seconds; None for who cannot judge."""
+    for judge in judges:
+        if judge == FIXTURES and not any((place.tree / "conformance" / "fixtures").glob("**/*.json")):
+            print("mutate: there are no fixtures; tests alone judge", file=sys.stderr)
+            seconds[judge] = None
+            continue
+        print(f"mutate: building {target_of(judge)}", file=sys.stderr)
+        code, said = place.make(target_of(judge))
+        if code:
+            fail(f"{target_of(judge)} does not build without a fault; mend the tree first:\n{said[-3000:]}")
+        if judge == FIXTURES:
+            if "conform" not in place.run([str(place.build / "asx/cli/asx"), "--help"], 60)[1]:
+                print("mutate: the command plays no fixtures; tests alone judge", file=sys.stderr)
+                seconds[judge] = None
+                continue
+        started = time.monotonic()
+        code, said = place.run(place.asks(judge), 1800)
+        if code != 0:
+            fail(f"{judge} fails without a fault; mend the tree first:\n{said[-3000:]}")
+        seconds[judge] = time.monotonic() - started
+
+
+def judge_mutant(place, row, judges, seconds):
+    """(verdict, by whom): noticed, proved, survived, or 'no C++'."""
+    path = place.tree / row["file"]
+
+    def restore():
+        shutil.copy(place.root / row["file"], path)
+        os.utime(path)
+
+    try:
+        for judge in judges:
+            if judge not in seconds:  # Who is seldom asked is built when first needed.
+                restore()
+                baseline(place, [judge], seconds)
+            if seconds[judge] is None:
+                continue
+            mutated = (place.root / row["file"]).read_text().replace(row["old"], row["new"])
+            if path.read_text() != mutated:
+                path.write_text(mutated)
+            code, said = place.make(target_of(judge))
+            if code:
+                is_proof = re.search(r"static assertion failed|assert_failed|not a constant expression", said)
+                return ("proved", "the compiler") if is_proof else ("no C++", said[-1500:])
+            code, said = place.run(place.asks(judge), 30 + 8 * seconds[judge])
+            if code != 0:
+                first = re.search(r"\[  FAILED  \] ([\w./]+)", said)
+                return "noticed", judge + (": " + first.group(1) if first else " (no end)" if code is None else "")
+        return "survived", ""
+    finally:
+        restore()
+
+
+def judge_all(root, rows, args):
+    end = time.monotonic() + args.minutes * 60 if args.minutes else float("inf")
+    waiting, done, lock = queue.Queue(), [], threading.Lock()
+    for row in rows:
+        waiting.put(row)
+
+    def judges_of(component):
+        return [FIXTURES] if args.fixtures_only else JUDGES[component]
+
+    first_asked = list(dict.fromkeys(judges_of(row["component"])[0] for row in rows))
+    places = [Place(root, n) for n in range(min(args.jobs, len(rows)))]
+    times = [{} for _ in places]
+    for place, seconds in zip(places, times):
+        place.configure()
+        baseline(place, first_asked, seconds)
+    if not any(times[0].values()):
+        fail("nobody is there to judge; without fixtures leave --fixtures-only out")
+
+    def work(place, seconds):
+        while time.monotonic() < end:
+            try:
+                row = waiting.get_nowait()
+            except queue.Empty:
+                return
+            started = time.monotonic()
+            verdict, by = judge_mutant(place, row, judges_of(row["component"]), seconds)
+            with lock:
+                done.append({**{k: row[k] for k in ("id", "component", "file", "says")}, "verdict": verdict, "by": by,
+                             "equivalent": row.get("equivalent"), "seconds": round(time.monotonic() - started, 1)})
+                told = {"noticed": f"noticed by {by}", "proved": "refused by a proof", "survived": "SURVIVED",
+                        "no C++": "DOES NOT COMPILE"}[verdict]
+                print(f"[{len(done):3}/{len(rows)}] {row['id']} {told}, {done[-1]['seconds']:.0f} s: {row['says']}",
+                      file=sys.stderr, flush=True)
+
+    threads = [threading.Thread(target=work, args=pair) for pair in zip(places, times)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return sorted(done, key=lambda d: d["id"])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=20, help="stop after this long (default 20)")
-    parser.add_argument("--count", type=int, default=200, help="at most this many mutants (default 200)")
-    parser.add_argument("--seed", type=int, default=1, help="which mutants are drawn (default 1)")
-    parser.add_argument("--component", nargs="+", default=["base", "model"], choices=["base", "model"])
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--only", nargs="+", metavar="COMPONENT", default=[], help=", ".join(JUDGES))
+    parser.add_argument("--id", nargs="+", metavar="ID", default=[], help="only these faults")
+    parser.add_argument("--jobs", type=int, default=1, help="copies of the tree that work at once (default 1)")
+    parser.add_argument("--minutes", type=float, default=0, help="begin no fault after this long (default: all)")
+    parser.add_argument("--fixtures-only", action="store_true", help="only `asx conform` judges")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
     args = parser.parse_args()
     root = pathlib.Path.cwd()
-    pool = [m for c in args.component for m in candidates(root, c)]
-    random.Random(args.seed).shuffle(pool)
-    verdicts, survivors, end = {}, [], time.monotonic() + args.minutes * 60
-    with tempfile.TemporaryDirectory() as scratch:
-        for component in args.component:  # On a red tree every mutant would look noticed.
-            first = next((root / "asx" / component).glob("*.hpp")).relative_to(root)
-            untouched = (component, first, 0, (root / first).read_text().splitlines()[0])
-            if judge(root, untouched, pathlib.Path(scratch) / "mutant") != "SURVIVED":
-                print(f"mutation: the tests of asx/{component} fail without a mutation; mend them first", file=sys.stderr)
-                return 1
-        for i, mutant in enumerate(pool[: args.count]):
-            if time.monotonic() > end:
-                break
-            verdict = judge(root, mutant, pathlib.Path(scratch) / "mutant")
-            verdicts[verdict] = verdicts.get(verdict, 0) + 1
-            if verdict == "SURVIVED":
-                survivors.append({"file": str(mutant[1]), "line": mutant[2] + 1, "became": mutant[3].strip()})
-                print(f"survived: {mutant[1]}:{mutant[2] + 1}: {mutant[3].strip()}", file=sys.stderr)
-            if sys.stderr.isatty():
-                print(f"\r{i + 1}/{min(len(pool), args.count)} {verdicts}   ", end="", file=sys.stderr)
-    judged = verdicts.get("noticed", 0) + verdicts.get("proved", 0) + len(survivors)
-    if args.json:
-        print(json.dumps({"of": len(pool), "verdicts": verdicts, "survivors": survivors}))
-    else:
-        print(f"mutation: {judged} mutants of {len(pool)}: {verdicts.get('noticed', 0)} noticed by a test, "
-              f"{verdicts.get('proved', 0)} refused by a proof, {len(survivors)} survived")
-    if judged == 0:
-        print("mutation: nothing was judged; give it more minutes", file=sys.stderr)
+    rows, problems = read_table(root)
+    for problem in problems:
+        print(f"mutate: {TABLE}: {problem}", file=sys.stderr)
+    if problems:
         return 1
-    return 1 if len(survivors) * 10 > judged else 0
+    if args.check:
+        counts = collections.Counter(r["component"] for r in rows)
+        print(f"mutate: {len(rows)} faults can be planted: " + ", ".join(f"{counts[c]} in {c}" for c in JUDGES))
+        return 0
+    for word in args.only:
+        if word not in JUDGES:
+            fail(f"unknown component '{word}'; known are {', '.join(JUDGES)}", 2)
+    for word in args.id:
+        if word not in {r["id"] for r in rows}:
+            fail(f"no fault has the id '{word}'; --list shows them", 2)
+    if args.jobs < 1:
+        fail("--jobs wants a number from 1 on", 2)
+    rows = [r for r in rows if (not args.only or r["component"] in args.only) and (not args.id or r["id"] in args.id)]
+    if args.list:
+        for r in rows:
+            print(f"{r['id']}  {r['file']}: {r['says']}" + (f" [equivalent: {r['equivalent']}]" if "equivalent" in r else ""))
+        return 0
+
+    done = judge_all(root, rows, args)
+    bad = [d for d in done if d["verdict"] == "no C++" or (d["verdict"] == "survived") != bool(d["equivalent"])]
+    score = {}
+    for component in JUDGES:
+        of = [d for d in done if d["component"] == component and not d["equivalent"]]
+        if of:
+            score[component] = {"noticed": sum(d["verdict"] in ("noticed", "proved") for d in of), "of": len(of)}
+    if args.json:
+        print(json.dumps({"score": score, "not_begun": len(rows) - len(done), "mutants": done}))
+    else:
+        for component, s in score.items():
+            print(f"mutate: {component}: {s['noticed']} of {s['of']} noticed")
+        for d in done:
+            if d["verdict"] == "survived":
+                print(f"mutate: {d['id']} survived: {d['file']}: {d['says']}" +
+                      (f" - equivalent: {d['equivalent']}" if d["equivalent"] else ""))
+        if len(done) < len(rows):
+            print(f"mutate: the time is up; {len(rows) - len(done)} faults were not begun")
+    for d in bad:
+        if d["verdict"] == "no C++":
+            print(f"mutate: {d['id']} does not compile, so nothing was shown; mend its row:\n{d['by']}", file=sys.stderr)
+        elif d["equivalent"]:
+            print(f"mutate: {d['id']} was noticed by {d['by']}; take its \"equivalent\" away", file=sys.stderr)
+    return 1 if bad else 0
 
 
 if __name__ == "__main__":

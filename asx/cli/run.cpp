@@ -91,7 +91,7 @@ void lint(const std::vector<std::string>& paths, session& s) {
     const std::string text = read_text(path);
     std::vector<scenario::complaint> wrong;
     static_cast<void>(scenario::read(text, "", wrong));
-    broken += wrong.empty() ? 0 : 1;
+    broken += wrong.empty() ? 0U : 1U;
     if (s.json) {
       json complaints = json::array();
       for (const scenario::complaint& c : wrong) {

@@ -134,6 +134,75 @@ class a_broken_rule(unittest.TestCase):
             page.write_text(page.read_text().replace("INV-CH-06", "that law"))
         self.assert_refused(self.run_tool(sys.executable, str(ROOT / "tools/spec_check.py")), "INV-CH-06")
 
+    # ---- which fixture and which test shows a law
+
+    def coverage(self, *more):
+        return self.run_tool(sys.executable, str(ROOT / "tools/coverage_table.py"), *more)
+
+    def plant_fixtures(self, **changed):
+        """A file for every fixture; `changed` maps an id, with _ for -, to its fields, or None for no file."""
+        shutil.rmtree(self.tree / "conformance/fixtures", ignore_errors=True)
+        shutil.copytree(ROOT / "tests", self.tree / "tests")
+        for row in json.loads((self.tree / "conformance/catalog.json").read_text())["fixtures"]:
+            fields = changed.get(row["id"].replace("-", "_"), {})
+            if fields is not None:
+                fixture = {"scenario_dsl_version": 1, "id": row["id"], "domain": row["domain"], "pins": ["R-01"], **fields}
+                self.plant(f"conformance/fixtures/{row['domain']}/{row['id']}.json", json.dumps(fixture))
+        self.coverage()
+
+    def test_laws_that_are_all_shown_pass(self):
+        self.plant_fixtures(ch_fifo_001={"pins": ["INV-CH-02", "004 s1.4"]})
+        code, text = self.coverage("--check")
+        self.assertEqual(code, 0, text)
+        self.assertIn("147 of 147 fixtures", text)
+        page = (self.tree / "docs/spec/coverage.md").read_text()
+        self.assertIn("| `ch-fifo-001` | [ch-fifo-001.json](../../conformance/fixtures/channel/ch-fifo-001.json) |", page)
+        self.assertIn("\n| INV-CH-02 | `ch-fifo-001` | ", page)
+
+    def test_a_fixture_without_a_file_is_refused(self):
+        self.plant_fixtures(tm_skip_001=None)
+        self.assert_refused(self.coverage("--check"), "conformance/fixtures/timer: tm-skip-001 has no file")
+        self.assertEqual(self.coverage("--check", "--fixtures-to-come")[0], 0)
+
+    def test_a_law_that_nothing_shows_is_refused(self):
+        self.plant_fixtures()
+        for test in (self.tree / "asx").glob("**/*_test.cpp"):
+            text = test.read_text().replace("FB-302", "it").replace("fb_302", "it")
+            if "FB-300 to" in text:
+                text = text.replace("FB-300 to FB-304", "others")
+            test.write_text(text)
+        self.coverage()
+        self.assert_refused(self.coverage("--check"), "no fixture pins FB-302 and no test names it")
+
+    def test_a_fixture_that_contradicts_the_catalogue_is_refused(self):
+        self.plant_fixtures(ch_fifo_001={"id": "ch-fifo-999"}, tm_skip_001={"pins": ["R-999"]},
+                            tm_wrap_001={"same_as": "tm-none-001"}, sc_edf_001={"domain": "timer"}, sc_steal_001={"id": "sc-edf-001"})
+        self.assert_refused(self.coverage("--check"), "ch-fifo-999 is no fixture of the catalogue", "it pins R-999, which does not exist",
+                            "same_as tm-none-001, which is no file", "domain 'timer', the catalogue says 'scheduler'",
+                            "sc-edf-001 has a file already")
+
+    def test_a_stale_coverage_page_is_refused(self):
+        self.plant_fixtures()
+        page = self.tree / "docs/spec/coverage.md"
+        page.write_text(page.read_text().replace("INV-CH-01", "INV-CH-99", 1))
+        self.assert_refused(self.coverage("--check"), "docs/spec/coverage.md: stale; run ./x docs")
+
+    def test_a_row_of_the_state_machines_that_names_nothing_is_refused(self):
+        self.plant_fixtures()
+        data = self.tree / "conformance/invariants/task.json"
+        data.write_text(data.read_text().replace('"R-16"', '"R-1616"', 2))
+        self.assert_refused(self.coverage("--check"), "conformance/invariants/task.json: TF01 names R-1616")
+
+    # ---- faults that are planted (./x mutate)
+
+    def test_a_fault_whose_text_is_gone_is_told(self):
+        shutil.copytree(ROOT / "tools", self.tree / "tools")
+        tool = [sys.executable, str(ROOT / "tools/mutate.py"), "--check"]
+        self.assertEqual(self.run_tool(*tool)[0], 0)
+        source = self.tree / "asx/wheel/timer_wheel_expiry.cpp"
+        source.write_text(source.read_text().replace("now_ = later(now_, now);", "now_ = std::max(now_, now);"))
+        self.assert_refused(self.run_tool(*tool), "asx/wheel/timer_wheel_expiry.cpp", "occurs 0 times, not once", "adapt the row")
+
     # ---- loops on a cancel path (FB-203)
 
     def cancel_loops(self, *more):

@@ -27,7 +27,7 @@ class x_script(unittest.TestCase):
     def test_help_names_every_verb(self):
         code, out, _ = x("help")
         self.assertEqual(code, 0)
-        for verb in "demo test soak lab fuzz bench conform consumer fmt tidy docs ci help".split():
+        for verb in "demo test soak lab fuzz bench conform mutate consumer fmt tidy docs ci help".split():
             self.assertIn(f"\n  {verb} ", out)
 
     def test_an_unknown_verb_gets_a_suggestion(self):
@@ -47,6 +47,13 @@ class x_script(unittest.TestCase):
 
     def test_an_unknown_preset_gets_a_suggestion(self):
         self.assert_usage(["test", "--preset", "relase"], "unknown preset 'relase'", "Did you mean 'release'?")
+
+    def test_an_unknown_machine_gets_a_suggestion(self):
+        self.assert_usage(["conform", "--arch", "aarch64,powerp"], "unknown machine 'powerp'", "Did you mean 'powerpc'?")
+
+    def test_an_unknown_fault_or_component_is_told(self):
+        self.assert_usage(["mutate", "--list", "--only", "whel"], "unknown component 'whel'", "wheel")
+        self.assert_usage(["mutate", "--list", "--id", "W999"], "no fault has the id 'W999'")
 
     def test_two_words_in_one_are_no_verb(self):
         self.assert_usage(["demo test"], "unknown verb 'demo test'")
