@@ -3,7 +3,6 @@
 
     tools/coverage_table.py [--root DIR]              writes docs/spec/coverage.md
     tools/coverage_table.py --check [--root DIR]      only says what is missing or stale
-    --fixtures-to-come                                a fixture without a file is no problem yet
 
 A fixture shows the ids in its `id` and `pins` (conformance/fixtures/**.json); an alias, which is `same_as` another,
 shows its own. A test shows the ids that it names, in its body or between it and the test before it; an id above the
@@ -219,7 +218,6 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="coverage_table.py", description="Which fixture and which test shows each law.")
     parser.add_argument("--root", type=Path, default=Path("."), metavar="DIR", help="repository root (default: here)")
     parser.add_argument("--check", action="store_true", help="only say what is missing or stale")
-    parser.add_argument("--fixtures-to-come", action="store_true", help="a fixture without a file is no problem yet")
     options = parser.parse_args(arguments)
     root = options.root
     try:
@@ -234,10 +232,9 @@ def main(arguments: list[str]) -> int:
     if not options.check:
         (root / PAGE).write_text(page, encoding="utf-8")
         return 0
-    if not options.fixtures_to_come:
-        for name, row in laws.fixtures.items():
-            if name not in file_of:
-                problems.append(f"{(FIXTURES / row['domain']).as_posix()}: {name} has no file; write {name}.json (docs/scenarios.md says how)")
+    for name, row in laws.fixtures.items():
+        if name not in file_of:
+            problems.append(f"{(FIXTURES / row['domain']).as_posix()}: {name} has no file; write {name}.json (docs/scenarios.md says how)")
     for name in [*laws.invariants, *laws.forbidden]:
         if not pinned_by.get(name) and not any(":" in test for test in tests.get(name, [])):  # A file's banner shows nothing.
             problems.append(f"{CATALOG.as_posix()}: no fixture pins {name} and no test names it; write one")

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "asx/base/config.hpp"
+#include "asx/base/memory.hpp"
 #include "asx/cli/journal_file.hpp"
 #include "asx/cli/scenario_file.hpp"
 #include "asx/cli/words.hpp"
@@ -34,6 +35,58 @@ json parse_file(const files::path& path) {
     throw bad_data(fmt::format("{} is no JSON; take it from the repository again", path.string()));
   }
 }
+
+// A runtime touches all of its memory when it starts, and fresh pages cost more than everything else that a short play
+// does. Large blocks are kept for the next one.
+class recycled_memory {
+ public:
+  recycled_memory() = default;
+  recycled_memory(const recycled_memory&) = delete;
+  recycled_memory& operator=(const recycled_memory&) = delete;
+  ~recycled_memory() {
+    const memory_port heap = heap_memory();
+    for (const block& b : free_) heap.release(heap.context, b.at, b.bytes, b.alignment);
+  }
+
+  [[nodiscard]] memory_port port() noexcept {
+    return {this,
+            [](void* self, std::size_t bytes, std::size_t alignment) noexcept -> void* {
+              return static_cast<recycled_memory*>(self)->take(bytes, alignment);
+            },
+            [](void* self, void* at, std::size_t bytes, std::size_t alignment) noexcept {
+              static_cast<recycled_memory*>(self)->give_back({at, bytes, alignment});
+            }};
+  }
+
+ private:
+  struct block {
+    void* at;
+    std::size_t bytes, alignment;
+  };
+  static constexpr std::size_t large = 1U << 17;
+
+  void* take(std::size_t bytes, std::size_t alignment) noexcept {
+    for (std::size_t i = 0; i < free_.size(); ++i) {
+      if (free_[i].bytes != bytes || free_[i].alignment != alignment) continue;
+      void* const at = free_[i].at;
+      free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));
+      return at;
+    }
+    const memory_port heap = heap_memory();
+    return heap.allocate(heap.context, bytes, alignment);
+  }
+  void give_back(const block& b) noexcept {
+    const memory_port heap = heap_memory();
+    if (b.bytes < large) return heap.release(heap.context, b.at, b.bytes, b.alignment);
+    free_.push_back(b);
+    if (free_.size() <= most_kept) return;
+    heap.release(heap.context, free_.front().at, free_.front().bytes, free_.front().alignment);
+    free_.erase(free_.begin());
+  }
+  static constexpr std::size_t most_kept = 32;
+
+  std::vector<block> free_;
+};
 
 // A codec's bytes in memory: written, then read again.
 struct memory_file {
@@ -85,7 +138,8 @@ std::string check_codec(const scenario::verdict& v, const scenario::play_options
   return read_back(reader, file, v);
 }
 
-conform_record play_record(const loaded_scenario& l, scenario::profile with, const std::string& codec) {
+conform_record play_record(const loaded_scenario& l, scenario::profile with, const std::string& codec,
+                           const memory_port& memory) {
   conform_record out{.id = l.id,
                      .domain = l.domain,
                      .file = l.body_path,
@@ -103,6 +157,7 @@ conform_record play_record(const loaded_scenario& l, scenario::profile with, con
     scenario::play_options how;
     how.with = with;
     how.seed = seed;
+    how.memory = memory;
     const scenario::verdict v = scenario::play(*l.body, how);
     out.checks += v.checks;
     out.events += v.journal.size();
@@ -202,7 +257,7 @@ class player {
       const auto& wanted = order_.profiles;
       if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), with) == wanted.end()) continue;
       for (const std::string& codec : codecs_) {
-        conform_record r = play_record(l, with, codec);
+        conform_record r = play_record(l, with, codec, memory_.port());
         if (digest.empty()) digest = r.digest;
         if (r.digest != digest) {
           r.failures.push_back(
@@ -226,6 +281,7 @@ class player {
   conformance& out_;
   std::map<std::string, std::string> kept_;
   std::vector<std::string> codecs_;
+  recycled_memory memory_;
 };
 
 }  // namespace

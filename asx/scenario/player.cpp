@@ -29,6 +29,7 @@ verdict play_run::run() {
   runtime_config config = s_.settings;
   config.contract = s_.contract_for(options_.with);
   config.seed = options_.seed;
+  config.memory = options_.memory;
   const event_sink sink{&out_.journal, [](void* journal, std::span<const event> batch) noexcept {
                           auto& all = *static_cast<std::vector<event>*>(journal);
                           all.insert(all.end(), batch.begin(), batch.end());

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "asx/base/hash.hpp"
+#include "asx/base/memory.hpp"
 #include "asx/journal/event.hpp"
 #include "asx/scenario/scenario.hpp"
 
@@ -25,6 +26,7 @@ struct play_options {
   std::uint64_t seed = 0;
   std::uint64_t max_steps = 1'000'000;               // Of one run_..., and of the shutdown at the end.
   std::unique_ptr<world> (*make_world)() = nullptr;  // Null: the C++ kernel.
+  memory_port memory = heap_memory();                // For the runtime.
 };
 
 struct failure {
