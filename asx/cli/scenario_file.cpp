@@ -34,6 +34,15 @@ std::string_view line_of(std::string_view text, std::uint32_t number) {
   return text.substr(0, text.find('\n'));
 }
 
+// What a terminal cannot show, or would obey, is shown as a question mark.
+std::string printable(std::string_view line) {
+  std::string out(line);
+  for (char& c : out) {
+    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f) c = c == '\t' ? ' ' : '?';
+  }
+  return out;
+}
+
 // Beside it, or in a folder beside its own: fixtures lie in a folder for each domain.
 std::string find_beside(const std::string& path, const std::string& id) {
   const files::path here = files::absolute(path).parent_path();
@@ -98,7 +107,7 @@ std::string describe(const std::string& path, std::string_view text, const std::
     }
     line = line.substr(0, width);
     if (column > line.size()) column = line.size();
-    out += fmt::format("\n  {:>5} | {}\n        | {:>{}}", c.at.line, line, "^", column + 1);
+    out += fmt::format("\n  {:>5} | {}\n        | {:>{}}", c.at.line, printable(line), "^", column + 1);
   }
   return out;
 }

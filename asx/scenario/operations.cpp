@@ -31,6 +31,7 @@ bool play_run::perform_region(actor& who, const step& st, status& answer) {
       order.ends_when_empty = flag_in(f, "ends_when_empty");
       order.fails_fast = flag_in(f, "fails_fast");
       order.is_held = flag_in(f, "held", true);
+      order.name = text_in(f, "as");
       if (f.find("owner") != nullptr) {
         const bound* const owner = find(who, st, "owner", thing::task);
         if (owner == nullptr) return false;
@@ -62,7 +63,7 @@ bool play_run::perform_region(actor& who, const step& st, status& answer) {
 
 // ---- tasks -------------------------------------------------------------------------------------------------------
 
-task_order play_run::order_for(const step& st, ref region) {
+task_order play_run::order_for(const step& st, ref region, std::string_view called) {
   const node& f = *st.fields;
   const std::string_view script_name = text_in(f, "task");
   task_order order;
@@ -72,6 +73,7 @@ task_order play_run::order_for(const step& st, ref region) {
   order.limits = budget_in(f, "budget");
   order.priority = static_cast<std::uint8_t>(number_in(f, "priority", 128));
   order.is_held = flag_in(f, "held", true);
+  order.name = called.empty() ? script_name : called;
   return order;
 }
 
@@ -85,14 +87,15 @@ bool play_run::perform_task(actor& who, const step& st, status& answer) {
       const std::uint64_t times = count == nullptr ? 1 : number_of(*count);
       const std::string_view as = text_in(f, "as");
       for (std::uint64_t i = 1; i <= times && answer == status::ok; ++i) {
-        const task_order order = order_for(st, *region);
+        const std::string called =
+            count == nullptr || as.empty() ? std::string(as) : std::string(as) + std::to_string(i);
+        const task_order order = order_for(st, *region, called);
         made out;
         answer = world_->spawn(*region, order, out);
         if (answer != status::ok) {
           script_task::drop(order.script);
         } else if (!as.empty()) {
-          bind_as(who, count == nullptr ? std::string(as) : std::string(as) + std::to_string(i),
-                  {thing::task, out.at, out.id});
+          bind_as(who, called, {thing::task, out.at, out.id});
         }
       }
       return true;
@@ -111,7 +114,7 @@ bool play_run::perform_task(actor& who, const step& st, status& answer) {
     case op::commit_task: {
       const bound* const slot = find(who, st, "slot", thing::slot);
       if (slot == nullptr) return false;
-      const task_order order = order_for(st, slot_regions_[slot->at]);
+      const task_order order = order_for(st, slot_regions_[slot->at], text_in(f, "as"));
       made out;
       answer = world_->commit_task(slot->at, order, out);
       if (answer == status::ok) {

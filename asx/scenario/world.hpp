@@ -169,6 +169,7 @@ struct task_order {
   budget limits{};
   std::uint8_t priority = 128;
   bool is_held = true;
+  std::string_view name{};  // For journals and reports; good for the call only.
 };
 
 struct region_order {
@@ -178,6 +179,7 @@ struct region_order {
   bool ends_when_empty = false;
   bool fails_fast = false;
   bool is_held = true;
+  std::string_view name{};
 };
 
 /// What a thing that was made is called in journals; 0 when it has no number there.

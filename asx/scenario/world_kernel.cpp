@@ -85,6 +85,7 @@ status kernel_world::open_region(ref in, const region_order& order, made& out) {
   spec.is_held = order.is_held;
   spec.ends_when_empty = order.ends_when_empty;
   spec.fails_fast = order.fails_fast;
+  spec.name = order.name;
   if (order.owner != no_ref) spec.owner = task_at(order.owner);
   region_handle region;
   if (const status s = kernel().create_region(region_at(in), spec, region); s != status::ok) return s;
@@ -161,6 +162,7 @@ task_spec kernel_world::spec_of(task_frame& frame) const noexcept {
   spec.limits = frame.order.limits;
   spec.priority = frame.order.priority;
   spec.is_held = frame.order.is_held;
+  spec.name = frame.order.name;
   return spec;
 }
 

@@ -69,7 +69,7 @@ class scenarios(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn("failed: 1 of", out)
         self.assertRegex(err, r"two-sleepers\.json:\d+:\d+: steps\[3\] expect: ")
-        self.assertIn('"five"', err)
+        self.assertIn("expected five, got two", err)
 
     def test_one_scenario_one_digest_whatever_the_profile(self):
         digests = {self.answer("run", CANCEL, "--profile", p)["digest"] for p in ("tiny", "core", "server")}
@@ -196,7 +196,7 @@ class scenarios(unittest.TestCase):
         self.assertEqual((code, err), (0, ""))
         self.assertIn("closing time", out)
         text = asx("trace", CANCEL)[1]
-        self.assertIn("region_closed", text)
+        self.assertIn("region 2 'kitchen' closed: cancelled", text)
         lines = asx("trace", CANCEL, "--as", "json")[1].splitlines()
         self.assertEqual(len(lines), self.answer("run", CANCEL)["events"])
         self.assertTrue(json.loads(asx("trace", CANCEL, "--as", "perfetto")[1])["traceEvents"])

@@ -130,7 +130,7 @@ class play_run {
   [[nodiscard]] std::uint64_t wheels_hash() const;
 
   /// A new script, ready to be polled; the world's drop frees it.
-  [[nodiscard]] task_order order_for(const step& st, ref region);
+  [[nodiscard]] task_order order_for(const step& st, ref region, std::string_view called);
   void drop_end(const bound& end);
   /// Everything that was told so far.
   [[nodiscard]] const std::vector<event>& events();
