@@ -23,6 +23,10 @@ file(RELATIVE_PATH asx_prefix_from_pc "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig
 configure_file(cmake/asx.pc.in "${PROJECT_BINARY_DIR}/asx.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/asx.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
-if(ASX_BUILD_CLI)
+if(ASX_BUILD_CLI AND NOT CMAKE_CROSSCOMPILING)
   install(TARGETS asx_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  install(FILES "${PROJECT_BINARY_DIR}/asx/cli/asx.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+  install(FILES "${PROJECT_BINARY_DIR}/asx/cli/asx.bash" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions"
+          RENAME asx)
+  install(FILES "${PROJECT_BINARY_DIR}/asx/cli/asx.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
 endif()

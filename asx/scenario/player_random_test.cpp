@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "asx/scenario/recycled_memory.hpp"
 #include "asx/scenario/testing/playing.hpp"
 #include "asx/scenario/testing/random_scenario.hpp"
 
@@ -14,12 +15,13 @@ TEST(scenario_random, plays_to_the_same_digest_again_and_in_every_profile) {
   const char* const asked = std::getenv("ASX_RANDOM_SCENARIOS");
   const std::uint64_t count = asked != nullptr ? std::strtoull(asked, nullptr, 10) : 24;
   std::uint64_t compared = 0, events = 0;
+  recycled_memory memory;
   for (std::uint64_t seed = 1; seed <= count; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const std::string json = random_scenario(seed).json();
     const std::unique_ptr<scenario> s = read_or_complain(json);
     ASSERT_NE(s, nullptr);
-    const play_options core{.seed = seed, .max_steps = 20'000};
+    const play_options core{.seed = seed, .max_steps = 20'000, .memory = memory.port()};
     const verdict first = play(*s, core);
     const verdict again = play(*s, core);
     ASSERT_EQ(first.digest, again.digest) << json;

@@ -1,0 +1,118 @@
+// asx/scenario/fixtures_test.cpp - every fixture of the specification, on every build and machine that runs tests.
+//
+// `asx conform` does the same with codecs and reports; this one needs no command, so that sanitizers, foreign
+// architectures and other compilers hold the kernel to the same digests.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "asx/scenario/player.hpp"
+#include "asx/scenario/recycled_memory.hpp"
+
+namespace asx::scenario {
+namespace {
+
+namespace files = std::filesystem;
+
+files::path conformance_folder() {
+  if (const char* root = std::getenv("ASX_ROOT"))
+    return files::path(root) / "conformance";  // NOLINT(concurrency-mt-unsafe)
+  for (files::path at = files::current_path(); at.has_relative_path(); at = at.parent_path()) {
+    if (files::exists(at / "LAYERS")) return at / "conformance";
+  }
+  return "conformance";
+}
+
+std::string text_of(const files::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+std::string show(const digest128& d) {
+  const auto digits = d.hex();
+  return {digits.data(), digits.size()};
+}
+
+std::map<std::string, std::unique_ptr<scenario>> all_fixtures() {
+  std::map<std::string, std::unique_ptr<scenario>> out;
+  for (const auto& entry : files::recursive_directory_iterator(conformance_folder() / "fixtures")) {
+    if (entry.path().extension() != ".json") continue;
+    std::vector<complaint> wrong;
+    auto s = read(text_of(entry.path()), entry.path().filename().string(), wrong);
+    EXPECT_TRUE(wrong.empty()) << entry.path() << ":" << wrong.front().at.line << ": " << wrong.front().text;
+    if (s != nullptr) out.emplace(entry.path().stem().string(), std::move(s));
+  }
+  return out;
+}
+
+std::map<std::string, std::string> kept_digests() {
+  node tree;
+  complaint wrong;
+  EXPECT_TRUE(parse(text_of(conformance_folder() / "digests.json"), tree, wrong)) << wrong.text;
+  std::map<std::string, std::string> out;
+  for (std::size_t i = 0; i < tree.keys.size(); ++i) out[tree.keys[i]] = tree.items[i].text;
+  return out;
+}
+
+// Scenarios of many seeds have a digest of digests, as asx conform makes it.
+std::string play_all_seeds(const std::string& id, const scenario& s, profile with, const memory_port& memory) {
+  digest_stream of_seeds;
+  std::string first;
+  for (const std::uint64_t seed : s.seeds) {
+    play_options how;
+    how.with = with;
+    how.seed = seed;
+    how.memory = memory;
+    const verdict v = play(s, how);
+    EXPECT_GT(v.checks, 0U) << id << " checks nothing";
+    for (const failure& f : v.failures) {
+      ADD_FAILURE() << id << " line " << f.at.line << ", " << name(with) << ", seed " << seed << ": " << f.step << ": "
+                    << f.text;
+    }
+    const std::string digits = show(v.digest);
+    of_seeds.add(std::as_bytes(std::span(digits)));
+    if (first.empty()) first = digits;
+  }
+  return s.seeds.size() == 1 ? first : show(of_seeds.value());
+}
+
+void hold_to_digests(profile with) {
+  const auto fixtures = all_fixtures();
+  const auto kept = kept_digests();
+  recycled_memory memory;
+  EXPECT_EQ(fixtures.size(), 147U);
+  EXPECT_EQ(kept.size(), fixtures.size());
+  for (const auto& [id, own] : fixtures) {
+    const auto at = own->same_as.empty() ? fixtures.find(id) : fixtures.find(own->same_as);
+    ASSERT_NE(at, fixtures.end()) << id << " is the same as " << own->same_as << ", which is not there";
+    const auto& listed = at->second->profiles;
+    if (std::find(listed.begin(), listed.end(), with) == listed.end()) continue;
+    const auto digest = kept.find(id);
+    ASSERT_NE(digest, kept.end()) << id << " has no digest in digests.json";
+    EXPECT_EQ(play_all_seeds(id, *at->second, with, memory.port()), digest->second) << id;
+  }
+}
+
+TEST(fixtures, hold_in_the_tiny_profile_and_come_to_their_digests) {
+  hold_to_digests(profile::tiny);
+}
+
+TEST(fixtures, hold_in_the_core_profile_and_come_to_their_digests) {
+  hold_to_digests(profile::core);
+}
+
+TEST(fixtures, hold_in_the_server_profile_and_come_to_their_digests) {
+  hold_to_digests(profile::server);
+}
+
+}  // namespace
+}  // namespace asx::scenario
