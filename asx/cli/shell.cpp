@@ -131,7 +131,7 @@ std::string manual_text(const CLI::App& app, const std::vector<place>& places) {
       ".TH ASX 1 \"\" \"asx {}.{}.{}\" \"User Commands\"\n.SH NAME\nasx \\- {}\n.SH SYNOPSIS\n.B asx\n[\\-\\-json] "
       "VERB "
       "[ARGUMENT ...]\n.SH VERBS\n",
-      ASX_VERSION_MAJOR, ASX_VERSION_MINOR, ASX_VERSION_PATCH, roff(app.get_description()));
+      ASX_VERSION_MAJOR, ASX_VERSION_MINOR, ASX_VERSION_PATCH, roff(app.get_description().substr(5)));  // Without its own name.
   for (const place& p : places) {
     if (p.path.empty()) continue;
     out += fmt::format(".SS {}\n{}.\n", roff("asx " + p.path), roff(p.help));

@@ -212,7 +212,10 @@ class scenarios(unittest.TestCase):
         self.assertEqual((got["fixtures_passed"], got["fixtures_wanted"], got["complaints"]), (147, 147, []))
         records = [json.loads(line) for line in pathlib.Path(report).read_text().splitlines()]
         self.assertEqual(len(records), len(got["fixtures"]))
+        schema = json.loads(pathlib.Path("conformance/schema/report.schema.json").read_text())
         for r in records:
+            self.assertEqual(sorted(r), sorted(schema["required"]))
+            self.assertEqual(sorted(r), sorted(schema["properties"]))
             self.assertEqual(list(r)[: len(REPORT_FIELDS)], REPORT_FIELDS)
             self.assertEqual([r[f] for f in REPORT_FIELDS[:7]], [None] * 7)
             self.assertEqual((r["parity"], r["result"]), ("not_compared", "pass"))
