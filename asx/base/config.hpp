@@ -20,3 +20,10 @@
 #else
 #define ASX_ALWAYS_INLINE inline
 #endif
+
+// A hint that what lies there is written soon. Any address will do, and nothing happens when it is wrong.
+#if defined(__GNUC__) || defined(__clang__)
+#define ASX_FETCH(address) __builtin_prefetch((address), 1)
+#else
+#define ASX_FETCH(address) static_cast<void>(address)
+#endif

@@ -100,6 +100,9 @@ class intrusive_list {
   constexpr void link(hook* before, T& element, hook* after) noexcept {
     hook& h = element;
     ASX_ASSERT(!h.linked(), "an element is in at most one list per tag");
+#if defined(__clang_analyzer__)  // It loses sight of what the constructors of an array of lists did.
+    ASX_ASSERT(before != nullptr && after != nullptr, "a ring is closed");
+#endif
     h.prev_ = before;
     h.next_ = after;
     before->next_ = &h;

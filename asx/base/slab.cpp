@@ -11,11 +11,11 @@ std::size_t round_up(std::size_t value, std::size_t multiple) noexcept {
 
 }  // namespace
 
-slab_core::slab_core(std::size_t record_size, std::size_t record_alignment, std::uint32_t limit,
-                     memory_port memory) noexcept
+slab_core::slab_core(std::size_t record_size, std::size_t record_alignment, std::uint32_t limit, memory_port memory,
+                     std::size_t slot_alignment) noexcept
     : memory_(memory),
       record_offset_(round_up(sizeof(std::uint64_t), record_alignment)),
-      slot_alignment_(std::max(record_alignment, alignof(std::uint64_t))),
+      slot_alignment_(std::max({record_alignment, alignof(std::uint64_t), slot_alignment})),
       limit_(limit) {
   slot_size_ = round_up(record_offset_ + record_size, slot_alignment_);
   if (limit == 0) return;

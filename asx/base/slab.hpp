@@ -53,7 +53,8 @@ namespace detail {
 // What does not depend on the record's type. All sizes are fixed at construction.
 class ASX_API slab_core {
  public:
-  slab_core(std::size_t record_size, std::size_t record_alignment, std::uint32_t limit, memory_port memory) noexcept;
+  slab_core(std::size_t record_size, std::size_t record_alignment, std::uint32_t limit, memory_port memory,
+            std::size_t slot_alignment = 1) noexcept;
   ~slab_core();
   slab_core(const slab_core&) = delete;
   slab_core& operator=(const slab_core&) = delete;
@@ -160,8 +161,9 @@ class ASX_API slab_core {
 template <class T>
 class slab {
  public:
-  explicit slab(std::uint32_t limit, memory_port memory = heap_memory()) noexcept
-      : core_(sizeof(T), alignof(T), limit, memory) {}
+  /// `slot_alignment`: of the number and the record together, when that is more than the record needs.
+  explicit slab(std::uint32_t limit, memory_port memory = heap_memory(), std::size_t slot_alignment = 1) noexcept
+      : core_(sizeof(T), alignof(T), limit, memory, slot_alignment) {}
   ~slab() {
     for_each([this](T&, slab_key key) { release(key); });  // A destructor may release others, too.
     ASX_ASSERT(core_.live() == 0, "a dying slab takes no new records");
@@ -195,6 +197,12 @@ class slab {
     if (!core_.present(key.index) || core_.generation(key.index) != key.generation) return nullptr;
     if ((key.generation & 1U) == 0) return nullptr;  // Free slots have even generations.
     return at(key.index);
+  }
+
+  /// Of a record that lives in a slab: the number of its life lies in front of it.
+  [[nodiscard]] static std::uint64_t generation_of(const T& record) noexcept {
+    constexpr std::size_t before = sizeof(std::uint64_t) > alignof(T) ? sizeof(std::uint64_t) : alignof(T);
+    return *reinterpret_cast<const std::uint64_t*>(reinterpret_cast<const std::byte*>(std::addressof(record)) - before);
   }
 
   /// Calls `visit(record, key)` for each live record in the order of indices. `visit` may allocate and release: what

@@ -117,7 +117,7 @@ class spawned : public coro_root {
     auto& self = *static_cast<spawned*>(context);
     if (!self.run()) return poll_result::pending;
     promise<T>& p = self.first_->handle_.promise();
-    const ending ended = p.is_ended ? p.ended_with : ending{};
+    const ending ended = p.is_ended ? p.ended_with() : ending{};
     if (!p.is_ended) self.keep(p, c);
     if (ended.is_panic) extension::panic(c, self.kept_panic().text);
     self.end_body_(self);  // Destructors run now, while this still is the polled task.
@@ -173,6 +173,7 @@ inline constexpr bool refers_to_copy<Param, std::reference_wrapper<Arg>> =
 template <class F, class... Args>
 struct call_of {  // Called with what it likes: nobody can tell.
   static constexpr bool is_safe = true;
+  static constexpr bool takes_values = false;
 };
 template <class R, class... Params, class... Args>
 struct call_of<R (*)(cx, Params...), Args...> {
@@ -184,6 +185,8 @@ struct call_of<R (*)(cx, Params...), Args...> {
     }
   }
   static constexpr bool is_safe = judge();
+  /// What it is called with lies in its own frame, and nowhere else.
+  static constexpr bool takes_values = sizeof...(Params) == sizeof...(Args) && (!std::is_reference_v<Params> && ...);
 };
 template <class R, class... Params, class... Args>
 struct call_of<R (*)(cx, Params...) noexcept, Args...> : call_of<R (*)(cx, Params...), Args...> {};
@@ -195,22 +198,28 @@ template <class F, class... Args>
   requires requires { &F::operator(); }
 struct call_of<F, Args...> : call_of<decltype(&F::operator()), Args...> {};
 
-/// With the function and its arguments.
+/// With the function, whose captures the coroutine may use, and with the arguments if it may refer to them.
 template <class T, class F, class... Args>
 class spawned_body final : public spawned<T> {
   static_assert(call_of<F, Args...>::is_safe,
                 "an argument would be converted for a reference parameter: spawn with the parameter's own type");
+  static constexpr bool keeps_arguments = !call_of<F, Args...>::takes_values;
+  using kept = std::conditional_t<keeps_arguments, std::tuple<F, Args...>, std::tuple<F>>;
 
  public:
-  template <class G, class... More>
-  spawned_body(cx c, G&& f, More&&... args)
-      : spawned<T>(c, &spawned_body::end_body, &spawned_body::free),
-        home_(c.kernel()),
-        body_(std::in_place, std::forward<G>(f), std::forward<More>(args)...) {}
+  explicit spawned_body(cx c) noexcept
+      : spawned<T>(c, &spawned_body::end_body, &spawned_body::free), home_(c.kernel()) {}
 
-  bool start() {
-    return spawned<T>::start(
-        std::apply([this](F& f, Args&... args) { return f(cx(this->context), std::move(args)...); }, *body_));
+  template <class G, class... More>
+  bool start(G&& f, More&&... args) {
+    if constexpr (keeps_arguments) {
+      body_.emplace(std::forward<G>(f), std::forward<More>(args)...);
+      return spawned<T>::start(std::apply(
+          [this](F& function, Args&... own) { return function(cx(this->context), std::move(own)...); }, *body_));
+    } else {
+      body_.emplace(std::forward<G>(f));
+      return spawned<T>::start(std::get<0>(*body_)(cx(this->context), static_cast<Args>(std::forward<More>(args))...));
+    }
   }
   [[nodiscard]] task_spec spec(const spawn_options& how, bool is_held) noexcept {
     return {.poll = &spawned<T>::poll,
@@ -237,7 +246,7 @@ class spawned_body final : public spawned<T> {
   }
 
   kernel& home_;
-  std::optional<std::tuple<F, Args...>> body_;
+  std::optional<kept> body_;
 };
 
 /// The value of an ok outcome; a unit says nothing and is none.
@@ -383,11 +392,9 @@ auto spawn_in(kernel& k, region_handle region, const spawn_options& how, F&& f, 
   detail::slot_guard unspawned(k, slot);
   void* const block = extension::take_block(k, nominal_bytes::frame, sizeof(body), alignof(body));
   if (block == nullptr) return result{status::resource_exhausted, {}};
-  detail::block_guard unmade{k, block, sizeof(body), alignof(body)};
-  auto* const made = new (block) body(extension::cx_of(slot), std::forward<F>(f), std::forward<Args>(args)...);
-  unmade.block = nullptr;
+  auto* const made = new (block) body(extension::cx_of(slot));
   detail::owner_guard<body> unowned{made};
-  if (!made->start()) return result{status::resource_exhausted, {}};
+  if (!made->start(std::forward<F>(f), std::forward<Args>(args)...)) return result{status::resource_exhausted, {}};
   unowned.body = nullptr;
   made->hold();
   const task_handle t = k.commit(slot, made->spec(how, true), how.site);

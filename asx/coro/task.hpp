@@ -152,12 +152,12 @@ namespace detail {
 template <class Op>
 using value_of = decltype(std::declval<Op&>().take());
 
-// Awaits one operation. `Whole`: gives an `attempted`, and never ends the coroutine.
+// Awaits one operation. `Whole`: gives an `attempted`, and never ends the coroutine. It holds the operation, and does
+// not refer to the one that the await was given: one that has a name and was moved would live on after the await.
 template <class Op, bool Whole>
 class op_awaiter final : public waiting_op {
  public:
-  op_awaiter(Op&& op, promise_base& promise)
-      : waiting_op(&op_awaiter::again, hurry_of(), promise), op_(std::move(op)) {}
+  op_awaiter(Op&& op, promise_base& promise) : waiting_op(table, promise), op_(std::move(op)) {}
   op_awaiter(const op_awaiter&) = delete;
   op_awaiter& operator=(const op_awaiter&) = delete;
 
@@ -238,6 +238,8 @@ class op_awaiter final : public waiting_op {
     return false;
   }
 
+  static constexpr functions table{&op_awaiter::again, hurry_of()};
+
   Op op_;
   std::coroutine_handle<> self_;
   status code_ = status::would_block;
@@ -304,7 +306,7 @@ class child_awaiter final : public awaiting_parent {
     if (Whole || !p.is_ended) {
       self.parent_.root->resume_next(self.self_);
     } else {
-      const ending how = p.ended_with;
+      const ending how = p.ended_with();
       self.child_ = task<T>(nullptr);  // Now, and not with the parent: frames in frames would nest on the stack.
       self.parent_.end(how);
     }
@@ -368,13 +370,13 @@ class limited_awaiter final : public alarm {
     const promise_base& p = self.child_.handle_.promise();
     // A block in it that had to hurry ends as cancelled, and nobody cancelled the task: that is the limit's doing.
     cx& c = self.parent_.root->context;
-    if (p.is_ended && p.ended_with.code == status::cancelled && self.is_over(c) && c.checkpoint() == status::ok) {
+    if (p.is_ended && p.ended_code == status::cancelled && self.is_over(c) && c.checkpoint() == status::ok) {
       self.has_rung_ = true;
     }
     if (self.has_rung_ || !p.is_ended) {
       self.parent_.root->resume_next(self.self_);
     } else {
-      const ending how = p.ended_with;
+      const ending how = p.ended_with();
       self.stop();
       self.child_ = task<T>(nullptr);
       self.parent_.end(how);

@@ -6,7 +6,7 @@ namespace asx {
 
 status sleep_op::poll(cx& c) noexcept {
   if (is_relative_) {
-    deadline_ = c.now() + length_;
+    deadline_ = c.now() + duration{deadline_.ns};
     is_relative_ = false;
   }
   if (const status s = c.checkpoint(); s != status::ok) {

@@ -28,13 +28,12 @@ namespace asx {
 class ASX_API sleep_op {
  public:
   explicit sleep_op(instant deadline) noexcept : deadline_(deadline) {}
-  explicit sleep_op(duration d) noexcept : length_(d), is_relative_(true) {}
+  explicit sleep_op(duration d) noexcept : deadline_{d.ns}, is_relative_(true) {}
   sleep_op(sleep_op&& other) noexcept
       : deadline_(other.deadline_),
-        length_(other.length_),
-        is_relative_(other.is_relative_),
+        home_(other.home_),
         timer_(std::exchange(other.timer_, {})),
-        home_(other.home_) {}
+        is_relative_(other.is_relative_) {}
   sleep_op& operator=(sleep_op&&) = delete;
   ~sleep_op() { stop(); }
 
@@ -50,11 +49,10 @@ class ASX_API sleep_op {
  private:
   void stop() noexcept;
 
-  instant deadline_{};
-  duration length_{};
-  bool is_relative_ = false;
-  slab_key timer_{};
+  instant deadline_{};  // From the first poll on; before it a length, when it is relative.
   kernel* home_ = nullptr;
+  slab_key timer_{};
+  bool is_relative_ = false;
 };
 
 /// A cancel point.

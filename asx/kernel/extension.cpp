@@ -78,7 +78,7 @@ bool extension::arrive_cancel(kernel& k, task_handle task, std::uint64_t handle,
   task_record* const t = live_task(k, task);
   if (t == nullptr) return true;
   // Asked for before request_cancel is, which would tell of its refusal at every step.
-  if (!k.has_entries(k.entries_for(*t)) || (k.rejects() && !k.has_trace(k.events_of_cancel(*t) + 1))) return false;
+  if (!k.has_entries_for(*t) || (k.rejects() && !k.has_trace(k.events_of_cancel(*t) + 1))) return false;
   static_cast<void>(next_input(k));
   const std::uint64_t asked = note_arrival(k, event_kind::input_cancel, t->task().value, t->region->id.value,
                                            static_cast<std::uint64_t>(kind), handle);

@@ -15,7 +15,7 @@ kernel::kernel(const resource_contract& contract, const kernel_options& options,
       wheel_(wheel),
       log_(log),
       memory_(memory),
-      tasks_(contract.max_tasks, memory),
+      tasks_(contract.max_tasks, memory, 64),
       regions_(contract.max_regions, memory),
       timers_(contract.max_timers, memory),
       cleanups_(contract.max_cleanup_entries, memory),
@@ -24,6 +24,7 @@ kernel::kernel(const resource_contract& contract, const kernel_options& options,
       cells_(*this, contract.max_things(), memory),
       blocks_(memory),
       causes_(contract.max_causes, contract.cause_message_bytes, memory),
+      reasons_(memory),
       index_(memory),
       ghosts_(*this, log, contract, options.ghosts, memory) {
   if (contract.reserve_all) {
@@ -31,7 +32,8 @@ kernel::kernel(const resource_contract& contract, const kernel_options& options,
                          timers_.reserve(contract.max_timers) && cleanups_.reserve(contract.max_cleanup_entries) &&
                          finalizers_.reserve(contract.max_finalizers) && obligations_.reserve_all() &&
                          cells_.reserve_all() && causes_.reserve(contract.max_causes) &&
-                         index_.admit(contract.max_tasks) && sched.admit(contract.max_tasks) == status::ok;
+                         index_.admit(contract.max_tasks) && reasons_.admit(contract.max_tasks) &&
+                         sched.admit(contract.max_tasks) == status::ok;
     if (!has_all) return;
   }
   const bool has_tables = tasks_.ready() && regions_.ready() && timers_.ready() && cleanups_.ready() &&
@@ -71,7 +73,8 @@ region_record* kernel::find(region_handle h) const noexcept {
   return h.is(type_tag::region) ? regions_.find({h.index(), h.generation}) : nullptr;
 }
 task_handle kernel::handle_of(const task_record& t) noexcept {
-  return {t.state, t.key.index, t.key.generation};
+  const slab_key key = t.key();
+  return {t.state, key.index, key.generation};
 }
 region_handle kernel::handle_of(const region_record& r) noexcept {
   return {r.state, r.key.index, r.key.generation};
@@ -231,18 +234,18 @@ void add(digest_stream& out, const task_record& t) {
   out.add(t.is_queued() ? t.insertion_seq() : 0);
   out.add(t.is_queued() ? pack(t.priority(), t.worker()) : 0);
   add(out, t.left);
-  out.add(t.epoch);
-  if (t.epoch != 0) {
+  out.add(t.epoch());
+  if (t.is_asked()) {
     out.add(static_cast<std::uint64_t>(t.phase));
-    add(out, t.reason.get());
-    add(out, t.cleanup);
+    add(out, t.reason());
+    add(out, t.cleanup());
     out.add(t.unobserved);
   }
   out.add(pack(t.mask_depth, t.cleanup_depth));
   out.add(std::uint64_t{t.held} + (t.in_hand == nullptr ? 0 : 1));
   out.add((t.is_held_back ? 1U : 0U) | (t.has_overrun ? 2U : 0U) | (t.is_leaving ? 4U : 0U));
   out.add(t.joiners.size());
-  out.add(pack(t.registrations, t.holds));
+  out.add(pack(t.registrations, t.is_held ? 1 : 0));
   out.add(t.polls);
   for (const detail::timer_record* timer = t.timers.front(); timer != nullptr; timer = t.timers.after(*timer)) {
     out.add(timer->seq);
@@ -293,7 +296,7 @@ std::uint64_t kernel::state_hash() const noexcept {
   for (const task_record* t = retries_.front(); t != nullptr; t = retries_.after(*t)) out.add(t->task().value);
   for_each_held_task([&out](const task_record& t) {
     out.add(t.task().value);
-    out.add(pack(static_cast<std::uint64_t>(t.result.kind()), t.holds));
+    out.add(pack(static_cast<std::uint64_t>(t.result.kind), t.is_held ? 1 : 0));
   });
   out.add(static_cast<std::uint64_t>(sched_.suggestion()));
   for (std::uint32_t w = 0; w < sched_.workers(); ++w) {

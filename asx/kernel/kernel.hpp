@@ -288,6 +288,8 @@ class ASX_API kernel {
   void for_each_region(Visit visit) const {
     for (detail::region_record* r = root_; r != nullptr; r = next_in_tree(*root_, *r)) visit(*r);
   }
+  /// How a task has ended; for reports.
+  [[nodiscard]] task_outcome outcome_of(const detail::task_record& t) const noexcept;
   /// Calls visit(record) for every task that has ended and is held, by slot; for reports.
   template <class Visit>
   void for_each_held_task(Visit visit) const {
@@ -376,13 +378,17 @@ class ASX_API kernel {
   [[nodiscard]] poll_result say(task_record& t) noexcept;
   void after_poll(task_record& t, poll_result said) noexcept;
   void panic(task_record& t, std::string_view text, const std::source_location& site) noexcept;
+  void keep_panic(task_record& t, std::string_view text, const std::source_location& site) noexcept;
+  [[nodiscard]] static bool has_cleanups(const task_record& t) noexcept {
+    return t.in_hand != nullptr || !t.cleanups.empty();
+  }
   [[nodiscard]] const char* unwind(task_record& t, bool is_leak) noexcept;
   static void stack_in_hand(task_record& t) noexcept;
   [[nodiscard]] static cleanup_hook* top_of(task_record& t) noexcept;
   static void push_hook(task_record& t, cleanup_hook& hook) noexcept;
   static void release_hook(cleanup_hook& hook) noexcept;
-  void end(task_record& t, task_trigger on, task_outcome result, std::uint32_t flags = 0) noexcept;
-  void leave(task_record& t, task_trigger on, const task_outcome& result, std::uint32_t flags) noexcept;
+  void end(task_record& t, task_trigger on, detail::task_end result, std::uint32_t flags = 0) noexcept;
+  void leave(task_record& t, task_trigger on, const detail::task_end& result, std::uint32_t flags) noexcept;
   void force_complete(task_record& t) noexcept;
   void release_if_done(task_record& t) noexcept;
   /// The number of its event; 0 when it was in the index no more.
@@ -392,13 +398,18 @@ class ASX_API kernel {
   // cancellation
   [[nodiscard]] cancel_reason reason_from(const cancel_request& why, const region_record& origin) const noexcept;
   [[nodiscard]] cancel_reason reason_of_close(const cancel_request& why, const region_record& closing) const noexcept;
-  void deliver(task_record& t, const cancel_reason& reason, std::uint32_t flags, std::uint64_t cause) noexcept;
+  /// `shared`: who was told the same before, and from now on this one.
+  void deliver(task_record& t, const cancel_reason& reason, std::uint32_t flags, std::uint64_t cause,
+               detail::reason_slot** shared = nullptr) noexcept;
+  /// Its reason at an address that stays, whoever else was told the same.
+  [[nodiscard]] const cancel_reason* own_reason(task_record& t) const noexcept;
   void strengthen_task(task_record& t, const cancel_reason& reason, std::uint32_t flags, std::uint64_t cause) noexcept;
   [[nodiscard]] bool raise(task_record& t, cancel_kind kind) noexcept;
   [[nodiscard]] std::uint64_t entries_for(const task_record& t) const noexcept;
   [[nodiscard]] bool has_entries(std::uint64_t wanted) const noexcept {  // Who is cancelled already needs none.
     return wanted == 0 || cancel_entries_ + reserved_cancels_ + wanted <= contract_.max_cancel_queue;
   }
+  [[nodiscard]] bool has_entries_for(const task_record& t) const noexcept;
   void acknowledge(task_record& t, bool is_forced) noexcept;
   [[nodiscard]] status checkpoint(task_record& t) noexcept;
   void retry_cancels() noexcept;
@@ -427,8 +438,11 @@ class ASX_API kernel {
   void evaluate(region_record& r) noexcept;
   void run_finalizers(region_record& r) noexcept;
   [[nodiscard]] status try_close(region_record& r) noexcept;
+  [[nodiscard]] static bool outweighs_fold(const region_record& r, outcome_kind kind, bool has_value,
+                                           const cancel_reason* reason, std::uint64_t from) noexcept;
   void fold(region_record& r, const task_outcome& result, std::uint64_t from) noexcept;
-  void fail_fast(region_record& r, const task_record& t, const task_outcome& result, std::uint64_t cause) noexcept;
+  void fold(region_record& r, const task_record& t) noexcept;
+  void fail_fast(region_record& r, const task_record& t, std::uint64_t cause) noexcept;
   void release_if_done(region_record& r) noexcept;
   void free_arena(region_record& r) noexcept;
   void serve(wait_queue& waiting, wake_code why, event_kind told, std::uint64_t subject) noexcept;
@@ -476,9 +490,10 @@ class ASX_API kernel {
   slab<detail::cleanup_node> cleanups_;
   slab<detail::finalizer_node> finalizers_;
   detail::obligation_table obligations_;
-  detail::thing_table cells_;  // Channels and other primitives,
-  block_pool blocks_;          // and what else they need.
-  detail::causes causes_;
+  detail::thing_table cells_;      // Channels and other primitives,
+  block_pool blocks_;              // and what else they need.
+  mutable detail::causes causes_;  // Giving a task its own copy of a reason is nothing that can be seen.
+  mutable detail::reason_pool reasons_;
   detail::deadline_index index_;
   region_record* root_ = nullptr;
 

@@ -30,8 +30,8 @@ status kernel::request_cancel(task_handle task, const cancel_request& why, bool*
   task_record* const t = find(task);
   if (t == nullptr) return refuse(event_kind::refused_cancel, 0, {status::stale_handle});
   if (t->state == task_state::completed) return status::ok;
-  const bool is_first = t->epoch == 0;
-  if (!has_entries(entries_for(*t))) {
+  const bool is_first = !t->is_asked();
+  if (!has_entries_for(*t)) {
     return refuse(event_kind::refused_cancel, t->task().value,
                   {status::resource_exhausted, limit_code::cancel_queue, contract_.max_cancel_queue});
   }
@@ -50,41 +50,58 @@ status kernel::request_cancel(task_handle task, const cancel_request& why, bool*
 
 // What the cancel of a task takes: an entry for itself, and for everybody in the regions that close with it.
 std::uint64_t kernel::entries_for(const task_record& t) const noexcept {
-  std::uint64_t count = t.epoch == 0 ? 1 : 0;
+  std::uint64_t count = t.is_asked() ? 0 : 1;
   for (const region_record* r = t.owned_regions.front(); r != nullptr; r = t.owned_regions.after(*r)) {
     count += uncancelled_below(*r);
   }
   return count;
 }
 
+// When there is room for everybody, nobody has to be counted.
+bool kernel::has_entries_for(const task_record& t) const noexcept {
+  return has_entries(tasks_.live()) || has_entries(entries_for(t));
+}
+
 // The blocks of a cancelled task close with it (R1b).
 void kernel::cancel_owned_regions(task_record& t, std::uint64_t cause) noexcept {
   for (region_record* r = t.owned_regions.front(); r != nullptr; r = t.owned_regions.after(*r)) {
-    const cancel_reason& head = t.reason.get();
+    const cancel_reason& head = t.reason();
     const cause_ref kept = causes_.keep(head);
     propagate(*r, hop(head, kept, causes_, t.region->id, now_), region_trigger::parent_cancel, true, cause);
     causes_.release(kept);
   }
 }
 
-void kernel::deliver(task_record& t, const cancel_reason& reason, std::uint32_t flags, std::uint64_t cause) noexcept {
+const cancel_reason* kernel::own_reason(task_record& t) const noexcept {
+  if (!t.is_asked()) return nullptr;
+  t.why = &reasons_.own(*t.why, causes_);
+  return &t.reason();
+}
+
+void kernel::deliver(task_record& t, const cancel_reason& reason, std::uint32_t flags, std::uint64_t cause,
+                     detail::reason_slot** shared) noexcept {
   if (t.state == task_state::completed) return;
-  if (t.epoch != 0) return strengthen_task(t, reason, flags, cause);
+  if (t.is_asked()) return strengthen_task(t, reason, flags, cause);
   const auto* const row = task_lifecycle.find(t.state, task_trigger::request_cancel);
   ASX_ASSERT(row != nullptr, "a live task can always be asked to cancel");
 
   drop_deadline(t, event_kind::deadline_dropped);  // The ordinary budget is suspended from here on.
-  t.epoch = 1;
   t.asked_at = now_;
   t.phase = cancel_phase::requested;
-  t.reason.hold(causes_, reason);
-  t.cleanup = cleanup_budget(reason.kind);
+  if (shared != nullptr && *shared != nullptr) {
+    t.why = &detail::reason_pool::share(**shared);
+  } else {
+    t.why = &reasons_.take();
+    t.why->reason.hold(causes_, reason);
+    if (shared != nullptr) *shared = t.why;
+  }
+  t.set_cleanup(cleanup_budget(reason.kind));
   ++cancel_entries_;
-  const cancel_reason& kept = t.reason.get();
+  const cancel_reason& kept = t.reason();
   const std::uint64_t asked =
       note(event_kind::cancel_requested, t.task().value, kept.origin_region.value,
            pack(static_cast<std::uint64_t>(kept.kind), kept.levels), kept.origin_task.value, cause, flags);
-  t.asked_by = asked;
+  if (log_.mode() != journal_mode::off) t.asked_by = asked;
   note_text(type_tag::task, t.task().value, kept.message);
   if (kept.truncated) note(event_kind::chain_truncated, t.task().value, t.region->id.value, kept.levels, 0, asked);
   note(t.state == task_state::created ? event_kind::task_cancel_requested_unstarted  // T2
@@ -98,7 +115,7 @@ void kernel::deliver(task_record& t, const cancel_reason& reason, std::uint32_t 
   if (&t == current_) {
     t.was_cancelled_in_poll = true;  // Queued again when its poll ends.
   } else if (t.is_queued()) {
-    sched_.push_cancel(t.home, t, t.cleanup.priority);
+    sched_.push_cancel(t.home, t, t.cleanup_priority);
     t.queued_by = note(event_kind::task_requeued, t.task().value, t.region->id.value,
                        place_code(lane_code::cancel, t.priority(), t.worker()), t.insertion_seq(), asked);
   } else if (!t.is_leaving) {
@@ -109,26 +126,28 @@ void kernel::deliver(task_record& t, const cancel_reason& reason, std::uint32_t 
 // no new epoch, no second wake; a stronger reason, a smaller quota, a higher priority.
 void kernel::strengthen_task(task_record& t, const cancel_reason& reason, std::uint32_t flags,
                              std::uint64_t cause) noexcept {
-  const budget narrower = meet(t.cleanup, cleanup_budget(reason.kind));
-  const bool is_stronger = compare_strength(reason, t.reason.get()) > 0;
-  if (!is_stronger && narrower == t.cleanup) return;
-  t.cleanup = narrower;
+  const budget before_it = t.cleanup();
+  const budget narrower = meet(before_it, cleanup_budget(reason.kind));
+  const bool is_stronger = compare_strength(reason, t.reason()) > 0;
+  if (!is_stronger && narrower == before_it) return;
+  t.set_cleanup(narrower);
   if (is_stronger) {
-    const cancel_kind before = t.reason.get().kind;
-    t.reason.hold(causes_, reason);
-    const cancel_reason& kept = t.reason.get();
+    const cancel_kind before = t.reason().kind;
+    t.why = &reasons_.own(*t.why, causes_);
+    t.why->reason.hold(causes_, reason);
+    const cancel_reason& kept = t.reason();
     const std::uint64_t asked = note(event_kind::cancel_strengthened, t.task().value, kept.origin_region.value,
                                      pack(static_cast<std::uint64_t>(kept.kind), static_cast<std::uint64_t>(before)),
-                                     t.cleanup.poll_quota, cause, flags);
+                                     t.cleanup_polls, cause, flags);
     t.asked_by = asked;
     note_text(type_tag::task, t.task().value, kept.message);
     event_kind kind = event_kind::task_restrengthened_requested;
     if (t.state == task_state::cancelling) kind = event_kind::task_restrengthened_cancelling;
     if (t.state == task_state::finalizing) kind = event_kind::task_restrengthened_finalizing;
     note(kind, t.task().value, t.region->id.value, static_cast<std::uint64_t>(kept.kind),
-         t.state == task_state::cancelling ? t.cleanup.poll_quota : 0, asked, flags);
+         t.state == task_state::cancelling ? t.cleanup_polls : 0, asked, flags);
   }
-  if (t.is_queued() && sched_.push_cancel(t.home, t, t.cleanup.priority)) {
+  if (t.is_queued() && sched_.push_cancel(t.home, t, t.cleanup_priority)) {
     t.queued_by = note(event_kind::task_requeued, t.task().value, t.region->id.value,
                        place_code(lane_code::cancel, t.priority(), t.worker()), t.insertion_seq(), cause);
   }
@@ -137,13 +156,13 @@ void kernel::strengthen_task(task_record& t, const cancel_reason& reason, std::u
 // A cancel of the kernel's own. False: the cancel queue is full; it is tried again in phase 0.
 bool kernel::raise(task_record& t, cancel_kind kind) noexcept {
   std::uint64_t cause = 0;
-  if (!has_entries(entries_for(t))) {
+  if (!has_entries_for(t)) {
     auto& retry = static_cast<list_hook<detail::retry_tag>&>(t);
     if (!retry.linked()) {
       retries_.push_back(t);
       t.deferred_kind = kind;  // The first one is what is tried again.
-      t.deferred_by = note(event_kind::cancel_deferred, t.task().value, t.region->id.value,
-                           static_cast<std::uint64_t>(kind), contract_.max_cancel_queue);
+      t.asked_by = note(event_kind::cancel_deferred, t.task().value, t.region->id.value,
+                        static_cast<std::uint64_t>(kind), contract_.max_cancel_queue);
     }
     if (kind == cancel_kind::deadline) drop_deadline(t, event_kind::deadline_passed);
     return false;
@@ -151,10 +170,10 @@ bool kernel::raise(task_record& t, cancel_kind kind) noexcept {
   if (kind == cancel_kind::deadline) {
     ++missed_deadlines_;
     cause = drop_deadline(t, event_kind::deadline_passed);
-    if (cause == 0) cause = t.deferred_by;  // It passed before, and the cancel had to wait.
+    if (cause == 0) cause = t.asked_by;  // It passed before, and the cancel had to wait.
   } else {
     cause = note(event_kind::budget_spent, t.task().value, t.region->id.value, static_cast<std::uint64_t>(kind),
-                 kind == cancel_kind::poll_quota ? t.granted.poll_quota : t.granted.cost_quota);
+                 kind == cancel_kind::poll_quota ? t.granted_polls : t.granted_cost);
   }
   cancel_reason reason;
   reason.kind = kind;
@@ -167,7 +186,7 @@ bool kernel::raise(task_record& t, cancel_kind kind) noexcept {
 }
 
 void kernel::retry_cancels() noexcept {
-  while (!retries_.empty() && has_entries(entries_for(*retries_.front()))) {
+  while (!retries_.empty() && has_entries_for(*retries_.front())) {
     task_record& t = *retries_.front();
     static_cast<list_hook<detail::retry_tag>&>(t).unlink();
     static_cast<void>(raise(t, t.deferred_kind));
@@ -176,8 +195,7 @@ void kernel::retry_cancels() noexcept {
 }
 
 std::uint64_t kernel::unobserved_limit(const task_record& t) const noexcept {
-  return options_.max_unobserved_cancel_polls == UINT32_MAX ? t.cleanup.poll_quota
-                                                            : options_.max_unobserved_cancel_polls;
+  return options_.max_unobserved_cancel_polls == UINT32_MAX ? t.cleanup_polls : options_.max_unobserved_cancel_polls;
 }
 
 // T7: the cleanup budget is armed, and timers from before are gone.
@@ -188,9 +206,9 @@ void kernel::acknowledge(task_record& t, bool is_forced) noexcept {
   }
   t.state = task_state::cancelling;
   t.phase = cancel_phase::cancelling;
-  note(event_kind::task_acknowledged, t.task().value, t.region->id.value,
-       static_cast<std::uint64_t>(t.reason.get().kind), t.cleanup.poll_quota, t.asked_by, flags);
-  cancel_timers(t.timers);
+  note(event_kind::task_acknowledged, t.task().value, t.region->id.value, static_cast<std::uint64_t>(t.reason().kind),
+       t.cleanup_polls, t.asked_by, flags);
+  if (!t.timers.empty()) cancel_timers(t.timers);
   if (cancel_watch_.acknowledged != nullptr) cancel_watch_.acknowledged(cancel_watch_.context, now_ - t.asked_at);
 }
 
@@ -307,10 +325,9 @@ place* kernel::take_stalled(std::uint32_t worker, instant now) noexcept {
     if (t != nullptr) {
       last_stalled_ = t->task().value;
       stall_cursor_ = t;
-      const budget& in_force = t->state == task_state::cancelling ? t->cleanup : t->left;
+      const std::uint64_t left = t->polls_left();
       worker_ = worker;
-      note(event_kind::stall_poll, t->task().value, t->region->id.value,
-           in_force.poll_quota == unlimited ? 0 : in_force.poll_quota);
+      note(event_kind::stall_poll, t->task().value, t->region->id.value, left == unlimited ? 0 : left);
       return t;
     }
     last_stalled_ = 0;  // The round is over; another one begins if somebody is left.

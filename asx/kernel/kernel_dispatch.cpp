@@ -1,4 +1,5 @@
 // Tasks: lanes, and what a dispatch does.
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -26,6 +27,16 @@ bool is_answering(task_state s) noexcept {
   return s == task_state::cancel_requested || s == task_state::cancelling || s == task_state::finalizing;
 }
 
+// Many are cancelled at once, and more of them than a cache holds: two dispatches ahead the record is asked for, one
+// ahead what it polls.
+void fetch_ahead(const scheduler::cancels_ahead& next) noexcept {
+  if (next.second == nullptr) return;
+  static_cast<const task_record*>(next.second)->fetch();
+  const auto* const context = static_cast<const std::byte*>(static_cast<const task_record*>(next.first)->context);
+  ASX_FETCH(context);
+  ASX_FETCH(context + 64);
+}
+
 std::uint64_t place_operand(const task_record& t, wake_code why) noexcept {
   return pack(place_code(static_cast<lane_code>(t.queued_in()), t.priority(), t.worker()),
               static_cast<std::uint64_t>(why));
@@ -38,18 +49,19 @@ std::uint64_t place_operand(const task_record& t, wake_code why) noexcept {
 // One function says where a task belongs.
 void kernel::enqueue(task_record& t, wake_code why, std::uint64_t cause, std::uint64_t by) noexcept {
   if (is_answering(t.state)) {
-    sched_.push(t.home, t, lane::cancel, t.cleanup.priority);
+    sched_.push_plain<lane::cancel>(t.home, t, t.cleanup_priority);
   } else if (!t.left.deadline.is_none()) {
     sched_.push(t.home, t, lane::timed, t.left.priority, t.left.deadline);
   } else {
-    sched_.push(worker_, t, lane::ready, t.left.priority);
+    sched_.push_plain<lane::ready>(worker_, t, t.left.priority);
   }
+  if (log_.mode() == journal_mode::off) return;
   t.queued_by = note(event_kind::task_woken, t.task().value, by, place_operand(t, why), t.insertion_seq(), cause);
 }
 
 void kernel::wake(task_record& t, wake_code why, std::uint64_t cause) noexcept {
   if (is_plain(t) && &t != current_ && log_.mode() == journal_mode::off) [[likely]] {  // What enqueue would do.
-    sched_.push_ready(worker_, t, t.left.priority);
+    sched_.push_plain<lane::ready>(worker_, t, t.left.priority);
   } else {
     wake_and_tell(t, why, cause);
   }
@@ -78,7 +90,7 @@ void waker::wake() const noexcept {
 
 waker kernel::waker_of(task_handle task) noexcept {
   task_record* const t = find(task);
-  return t == nullptr ? waker{} : waker{*this, t->key};
+  return t == nullptr ? waker{} : waker{*this, t->key()};
 }
 
 // ---- a dispatch ---------------------------------------------------------------------------------------------------
@@ -100,7 +112,8 @@ void kernel::poll(std::uint32_t worker, place& p, dispatch_source, instant now, 
 }
 
 // A loop of its own for the plainest dispatches, which are most of them: nobody listens, nothing is due, nothing waits
-// but in the ready lane. What is done is what worker_step and poll do; what they look for besides cannot be there.
+// but in the ready lane, or in the cancel lane. What is done is what worker_step and poll do; what they look for
+// besides cannot be there.
 std::uint64_t kernel::run_plain(std::uint32_t worker, const time_source& clock, std::uint64_t most) noexcept {
   ASX_ASSERT(current_ == nullptr, "one task is polled at a time");
   std::uint64_t done = 0;
@@ -108,8 +121,12 @@ std::uint64_t kernel::run_plain(std::uint32_t worker, const time_source& clock, 
   for (; done < most; ++done) {  // asx: bounded by `most`
     if (clock.read != nullptr) now_ = later(now_, clock.read(clock.context));
     if (may_be_due(now_) || has_inputs()) break;
-    place* const p = sched_.next_plain(worker);
-    if (p == nullptr) break;
+    place* p = sched_.next_plain(worker);
+    if (p == nullptr) {
+      p = sched_.next_cancel(worker);
+      if (p == nullptr) break;
+      fetch_ahead(sched_.after_cancel(worker, p->priority()));
+    }
     auto& t = static_cast<task_record&>(*p);
     worker_ = worker;
     t.home = worker;
@@ -119,7 +136,7 @@ std::uint64_t kernel::run_plain(std::uint32_t worker, const time_source& clock, 
       const poll_result said = say(t);
       if (said == poll_result::pending && is_plain(t) && !t.has_panicked) [[likely]] {
         const bool parks = !t.wants_yield && !t.was_woken && (t.took_waker || t.registrations != 0);
-        if (!parks) sched_.push_ready(worker, t, t.left.priority);
+        if (!parks) sched_.push_plain<lane::ready>(worker, t, t.left.priority);
       } else {
         after_poll(t, said);
       }
@@ -135,7 +152,7 @@ std::uint64_t kernel::run_plain(std::uint32_t worker, const time_source& clock, 
 
 void kernel::run_dispatch(task_record& t) noexcept {
   if (t.state == task_state::finalizing) {
-    return end(t, task_trigger::finalize_done, task_outcome::cancelled(t.reason.get()));
+    return end(t, task_trigger::finalize_done, detail::task_end::cancelled());
   }
   if (t.is_leaving) return end(t, t.last_trigger, t.result, t.last_flags);
   if (prepare_poll(t)) after_poll(t, say(t));
@@ -144,7 +161,7 @@ void kernel::run_dispatch(task_record& t) noexcept {
 inline void kernel::begin_poll(task_record& t) noexcept {
   t.took_waker = t.wants_yield = t.was_woken = t.was_cancelled_in_poll = t.has_panicked = t.has_value = false;
   t.waits_for = 0;
-  t.failure = {status::ok, 0};
+  t.failure_code = status::ok;
 }
 
 // Budgets, quotas and the moves that come before a poll. False: there is no poll.
@@ -172,7 +189,7 @@ bool kernel::prepare_poll(task_record& t) noexcept {
     case task_state::cancel_requested: {
       const std::uint64_t limit = unobserved_limit(t);
       if (limit == 0 || t.unobserved < limit) {
-        ++t.unobserved;
+        if (t.unobserved != UINT32_MAX) ++t.unobserved;
         return true;
       }
       acknowledge(t, true);
@@ -181,10 +198,11 @@ bool kernel::prepare_poll(task_record& t) noexcept {
     default: break;
   }
   ASX_ASSERT(t.state == task_state::cancelling, "what is polled is created, running, or answers a cancel (R-23)");
-  if (t.cleanup.consume_poll() != status::ok) {
+  if (t.cleanup_polls == 0) {
     force_complete(t);
     return false;
   }
+  --t.cleanup_polls;
   ++t.cleanup_used;
   return true;
 }
@@ -208,17 +226,21 @@ inline poll_result kernel::say(task_record& t) noexcept {
   return said;
 }
 
+// The text becomes the record's own.
+void kernel::keep_panic(task_record& t, std::string_view text, const std::source_location& site) noexcept {
+  if (t.has_panic_text) causes_.release(t.panic_text);
+  t.has_panic_text = true;
+  t.panic_text = causes_.keep({.message = text});
+  t.panic_site = site;
+}
+
 void kernel::panic(task_record& t, std::string_view text, const std::source_location& site) noexcept {
   if (t.has_panicked) return;  // The first one tells the story.
   t.has_panicked = true;
-  causes_.release(t.panic_text);
-  t.panic_text = causes_.keep({.message = text});
-  const cancel_reason* const kept = causes_.find(t.panic_text);
-  const panic_note told{kept == nullptr ? std::string_view() : kept->message, site.file_name(), site.line()};
-  t.result = task_outcome::panicked(told);
+  keep_panic(t, text, site);
   note(event_kind::task_panicked, t.task().value, t.region->id.value);
   if (log_.mode() == journal_mode::full) {
-    log_.append_text(text_code::panic, type_tag::task, t.task().value, told.text, now_.ns);
+    log_.append_text(text_code::panic, type_tag::task, t.task().value, causes_.text_of(t.panic_text), now_.ns);
   }
 }
 
@@ -244,12 +266,12 @@ void kernel::after_poll(task_record& t, poll_result said) noexcept {
   if (parks && t.waits_for == static_cast<std::uint8_t>(wait_code::other)) {
     note(event_kind::task_waits, t.task().value, 0, static_cast<std::uint64_t>(wait_code::other));
   }
-  const budget& in_force = t.state == task_state::cancelling ? t.cleanup : t.left;
+  const std::uint64_t left = t.polls_left();
   const poll_code what = t.has_panicked ? poll_code::panicked : static_cast<poll_code>(said);
   note(event_kind::poll_ended, t.task().value, t.region->id.value, static_cast<std::uint64_t>(what),
-       in_force.poll_quota == unlimited ? 0 : in_force.poll_quota);
+       left == unlimited ? 0 : left);
 
-  if (t.has_panicked) return end(t, task_trigger::complete, t.result);
+  if (t.has_panicked) return end(t, task_trigger::complete, detail::task_end::panicked());
   switch (said) {
     case poll_result::pending:
       ghosts_.pending(t);
@@ -261,21 +283,21 @@ void kernel::after_poll(task_record& t, poll_result said) noexcept {
                                              : wake_code::yield,
                      0);
     case poll_result::error: {
-      const error e = t.failure.code == status::ok ? error{status::invalid_argument, 0} : t.failure;
-      if (t.state != task_state::cancelling) return end(t, task_trigger::complete, task_outcome::err(e));
-      return end(t, task_trigger::complete,
-                 task_outcome::cancelled({t.reason.get(), false, e.code, e.detail}));
+      const error e =
+          t.failure_code == status::ok ? error{status::invalid_argument, 0} : error{t.failure_code, t.failure_detail};
+      if (t.state != task_state::cancelling) return end(t, task_trigger::complete, detail::task_end::err(e));
+      return end(t, task_trigger::complete, detail::task_end::cancelled(false, e));
     }
     case poll_result::ready: break;
   }
   if (t.state != task_state::cancelling) {
-    return end(t, task_trigger::complete, t.has_value ? task_outcome::ok(t.value) : task_outcome::ok());
+    return end(t, task_trigger::complete, t.has_value ? detail::task_end::ok(t.value) : detail::task_end::ok());
   }
-  static_cast<void>(unwind(t, false));
+  if (has_cleanups(t)) static_cast<void>(unwind(t, false));
   t.state = task_state::finalizing;  // T10, and the next dispatch does T13.
   t.phase = cancel_phase::finalizing;
-  note(event_kind::task_cleaned_up, t.task().value, t.region->id.value, static_cast<std::uint64_t>(t.reason.get().kind),
-       t.cleanup.poll_quota == unlimited ? 0 : t.cleanup.poll_quota);
+  note(event_kind::task_cleaned_up, t.task().value, t.region->id.value, static_cast<std::uint64_t>(t.reason().kind),
+       t.cleanup_polls);
   enqueue(t, wake_code::yield, 0);
 }
 

@@ -132,7 +132,7 @@ std::uint64_t kernel::uncancelled_below(const region_record& from) const noexcep
   std::uint64_t count = 0;
   for (const region_record* r = &from; r != nullptr; r = next_in_tree(from, *r)) {
     for (const task_record* t = r->tasks.front(); t != nullptr; t = r->tasks.after(*t))
-      count += t->epoch == 0 ? 1U : 0U;
+      count += t->is_asked() ? 0U : 1U;
     if (r->state == region_state::open) count += r->reserved_slots;  // Later they have their places already.
   }
   return count;
@@ -181,8 +181,12 @@ void kernel::propagate(region_record& from, const cancel_reason& reason, region_
            is_driven, parent.closing_event);
     }
     const cancel_reason passed_on = hop(r->reason.get(), r->kept, causes_, r->id, now_);
+    detail::reason_slot* shared = nullptr;
     for (task_record* t = r->tasks.front(); t != nullptr; t = r->tasks.after(*t)) {
-      deliver(*t, passed_on, event_flags::passed_on, r->closing_event);
+      if (const task_record* const next = r->tasks.after(*t); next != nullptr) {
+        if (const task_record* const second = r->tasks.after(*next); second != nullptr) second->fetch();
+      }
+      deliver(*t, passed_on, event_flags::passed_on, r->closing_event, &shared);
     }
   }
   if (!is_driven) return;
@@ -292,7 +296,10 @@ void kernel::look_at(region_record& r) noexcept {
 void kernel::settle_pending() noexcept {
   if (is_settling_) return;
   is_settling_ = true;
-  while (region_record* const r = pending_.pop_front()) evaluate(*r);
+  while (region_record* const r = pending_.pop_front()) {
+    if (r->state == region_state::draining && (r->live_tasks != 0 || r->live_regions != 0)) continue;  // Most ends.
+    evaluate(*r);
+  }
   is_settling_ = false;
 }
 
@@ -415,22 +422,31 @@ status kernel::try_close(region_record& r) noexcept {
 }
 
 // what a fold over the children in order of creation would give, whatever the order in which they end.
+bool kernel::outweighs_fold(const region_record& r, outcome_kind kind, bool has_value, const cancel_reason* reason,
+                            std::uint64_t from) noexcept {
+  const detail::outcome_fold& f = r.fold;
+  if (kind != f.best.kind()) return kind > f.best.kind();  // The order is that of severity.
+  const bool is_elder = from < f.from;
+  switch (kind) {
+    case outcome_kind::ok: return has_value && (!f.best.has_value() || is_elder);
+    case outcome_kind::cancelled: {
+      const auto order = compare_strength(*reason, f.reason.get());
+      return order > 0 || (order == 0 && is_elder);
+    }
+    default: return is_elder;
+  }
+}
+
+void kernel::fold(region_record& r, const task_record& t) noexcept {
+  const bool wins =
+      outweighs_fold(r, t.result.kind, t.result.has_value, t.is_asked() ? &t.reason() : nullptr, t.child_seq);
+  if (wins) fold(r, outcome_of(t), t.child_seq);
+}
+
 void kernel::fold(region_record& r, const task_outcome& result, std::uint64_t from) noexcept {
   detail::outcome_fold& f = r.fold;
-  bool wins = result.severity() > f.best.severity();
-  if (result.kind() == f.best.kind()) {
-    const bool is_elder = from < f.from;
-    switch (result.kind()) {
-      case outcome_kind::ok: wins = result.has_value() && (!f.best.has_value() || is_elder); break;
-      case outcome_kind::cancelled: {
-        const auto order = compare_strength(result.reason(), f.reason.get());
-        wins = order > 0 || (order == 0 && is_elder);
-        break;
-      }
-      default: wins = is_elder; break;
-    }
-  }
-  if (!wins) return;
+  const cancel_reason* const reason = result.is_cancelled() ? &result.reason() : nullptr;
+  if (!outweighs_fold(r, result.kind(), result.has_value(), reason, from)) return;
   f.best = result;
   f.from = from;
   if (result.is_cancelled()) {
@@ -451,11 +467,11 @@ void kernel::fold(region_record& r, const task_outcome& result, std::uint64_t fr
 }
 
 // The first failure is the story; those that it cancels are not. No limit refuses it: nobody is left to be told.
-void kernel::fail_fast(region_record& r, const task_record& t, const task_outcome& result,
-                       std::uint64_t cause) noexcept {
-  if (!r.fails_fast || r.state != region_state::open || !(result.is_err() || result.is_panicked())) return;
+void kernel::fail_fast(region_record& r, const task_record& t, std::uint64_t cause) noexcept {
+  const bool is_err = t.result.kind == outcome_kind::err;
+  if (!r.fails_fast || r.state != region_state::open || !(is_err || t.result.kind == outcome_kind::panicked)) return;
   r.failed = t.task();
-  if (result.is_err()) r.failure = result.error();
+  if (is_err) r.failure = {t.result.code, t.result.word};
   cancel_reason why = reason_of_close({cancel_kind::fail_fast, {}}, r);
   why.origin_task = t.task();
   propagate(r, why, region_trigger::begin_close, true, cause);

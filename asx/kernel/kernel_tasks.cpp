@@ -30,7 +30,8 @@ kernel::refusal kernel::admit_task(const region_record& r) noexcept {
   if (live_tasks_ >= contract_.max_ready_queue) return {full, limit_code::ready_queue, contract_.max_ready_queue};
   if (!has_bytes(nominal_bytes::task)) return {full, limit_code::memory, contract_.max_bytes};
   if (!has_trace(events_of_spawn)) return no_trace();
-  if (sched_.admit(tasks_.live() + 1) != status::ok || !index_.admit(tasks_.live() + 1)) {
+  const std::uint32_t more = tasks_.live() + 1;
+  if (sched_.admit(more) != status::ok || !index_.admit(more) || !reasons_.admit(more)) {
     return {full, limit_code::memory, 0};
   }
   return {};
@@ -44,7 +45,7 @@ status kernel::reserve_task(region_handle region, task_slot& out) noexcept {
   if (why.code != status::ok) return refuse(event_kind::refused_spawn, r->id.value, why);
   const slab_entry<task_record> made = tasks_.allocate();
   if (!made) return refuse(event_kind::refused_spawn, r->id.value, {status::resource_exhausted, limit_code::memory, 0});
-  made.record->key = made.key;
+  made.record->index = made.key.index;
   made.record->region = r;
   made.record->region_number = r->id;
   made.record->is_finalizer = r->state == region_state::finalizing;
@@ -70,11 +71,12 @@ task_handle kernel::commit(task_slot& slot, const task_spec& spec, std::source_l
   t.drop = spec.drop;
   budget asked_for = spec.limits;
   if (asked_for.priority < spec.priority) asked_for.priority = spec.priority;
-  t.granted = t.left =
-      t.is_finalizer ? meet(asked_for, cleanup_budget(r.reason.get().kind)) : meet(r.limits, asked_for);
+  t.left = t.is_finalizer ? meet(asked_for, cleanup_budget(r.reason.get().kind)) : meet(r.limits, asked_for);
+  t.granted_polls = t.left.poll_quota;
+  t.granted_cost = t.left.cost_quota;
   t.name = detail::short_name(spec.name);
   t.site = site;
-  t.holds = spec.is_held ? 1 : 0;
+  t.is_held = spec.is_held;
   t.child_seq = ++r.next_child;
   t.spawned_at = now_;
   t.home = worker_;
@@ -111,7 +113,7 @@ void kernel::abandon(task_slot& slot) noexcept {
   --r.live_tasks;
   --live_tasks_;
   bytes_ -= nominal_bytes::task;
-  tasks_.release(t.key);
+  tasks_.release(t.key());
   look_at(r);
   settle();
 }
@@ -192,27 +194,22 @@ void kernel::release_hook(cleanup_hook& hook) noexcept {
 }
 
 std::uint64_t kernel::drop_deadline(task_record& t, event_kind why) noexcept {
-  if (t.index_place == detail::deadline_index::nowhere) return 0;
+  if (t.left.deadline.is_none() || t.index_place == detail::deadline_index::nowhere) return 0;
   index_.leave(t);
   return note(why, t.task().value, t.region->id.value, t.left.deadline.ns);
 }
 
-void kernel::end(task_record& t, task_trigger on, task_outcome result, std::uint32_t flags) noexcept {
+void kernel::end(task_record& t, task_trigger on, detail::task_end result, std::uint32_t flags) noexcept {
   if (!t.owned_regions.empty()) return leave(t, on, result, flags);
   ++t.pins;
   // nobody but the task itself made it forget what it promised.
-  const char* const forgotten = unwind(t, result.is_ok() || result.is_err());
+  const char* const forgotten = has_cleanups(t) ? unwind(t, result.kind <= outcome_kind::err) : nullptr;
   t.is_ending = true;
   if (forgotten != nullptr) {
     panic(t, forgotten, t.site);
-    result = t.result;
+    result = detail::task_end::panicked();
   }
-  if (result.is_cancelled()) {  // A cleanup action may have strengthened the reason meanwhile.
-    cancellation how = result.cancelled_by();
-    how.reason = t.reason.get();
-    result = task_outcome::cancelled(how);
-  }
-  cancel_timers(t.timers);
+  if (!t.timers.empty()) cancel_timers(t.timers);
   while (waiter* const w = t.waits.front()) w->leave(leave_code::dropped);
   drop_deadline(t, event_kind::deadline_dropped);
   if (sched_.remove(t)) note(event_kind::task_dequeued, t.task().value, t.region->id.value, 0, t.insertion_seq());
@@ -222,28 +219,27 @@ void kernel::end(task_record& t, task_trigger on, task_outcome result, std::uint
   ASX_ASSERT(row != nullptr && row->to == task_state::completed, "a task ends along a row of its table (R-17)");
   const auto number = static_cast<std::uint16_t>(row - &task_lifecycle.rows()[0]);
   t.state = task_state::completed;
-  if (t.epoch != 0) {
+  if (t.is_asked()) {
     t.phase = cancel_phase::completed;
     --cancel_entries_;
     if (cancel_watch_.completed != nullptr) cancel_watch_.completed(cancel_watch_.context, now_ - t.asked_at);
   }
   t.result = result;
   region_record& r = *t.region;
-  const bool overran = result.is_cancelled() && result.cancelled_by().cleanup_budget_exceeded;
   std::uint64_t told = 0;
-  if (result.is_err()) told = pack(static_cast<std::uint64_t>(result.error().code), result.error().detail);
+  if (result.kind == outcome_kind::err) told = pack(static_cast<std::uint64_t>(result.code), result.word);
   const std::uint64_t ended =
       note(static_cast<event_kind>(static_cast<std::uint16_t>(event_kind::task_started) + number), t.task().value,
-           r.id.value, pack(static_cast<std::uint64_t>(result.kind()), overran ? 1 : 0), told, 0,
+           r.id.value, pack(static_cast<std::uint64_t>(result.kind), result.has_overrun ? 1 : 0), told, 0,
            flags | (t.is_finalizer ? event_flags::finalizer : 0));
   static_cast<list_hook<detail::region_tasks_tag>&>(t).unlink();
   --r.live_tasks;
   --live_tasks_;
-  fold(r, result, t.child_seq);
+  fold(r, t);
   ghosts_.ended(t);
   const std::uint64_t before = std::exchange(cause_, ended);
-  serve(t.joiners, wake_code::joined, event_kind::task_joined, t.task().value);
-  fail_fast(r, t, result, ended);
+  if (!t.joiners.empty()) serve(t.joiners, wake_code::joined, event_kind::task_joined, t.task().value);
+  if (r.fails_fast) fail_fast(r, t, ended);
   cause_ = before;
   look_at(r);
   if (t.drop != nullptr) {  // It may call back, and even close the region.
@@ -258,11 +254,11 @@ void kernel::end(task_record& t, task_trigger on, task_outcome result, std::uint
 
 // children of the regions that a task owns may point into its frame, so it ends after them. It is asked nothing
 // more; the last region that closes queues it.
-void kernel::leave(task_record& t, task_trigger on, const task_outcome& result, std::uint32_t flags) noexcept {
+void kernel::leave(task_record& t, task_trigger on, const detail::task_end& result, std::uint32_t flags) noexcept {
   t.is_leaving = true;
   t.result = result;
   t.last_trigger = on;
-  t.last_flags = flags;
+  t.last_flags = static_cast<std::uint8_t>(flags);
   if (sched_.remove(t)) note(event_kind::task_dequeued, t.task().value, t.region->id.value, 0, t.insertion_seq());
   while (waiter* const w = t.waits.front()) w->leave(leave_code::dropped);  // It comes back to none of them.
   const cancel_kind kind = t.has_overrun ? cancel_kind::shutdown : cancel_kind::parent_cancelled;
@@ -281,26 +277,26 @@ void kernel::force_complete(task_record& t) noexcept {
   }
   const std::uint64_t forced =
       note(event_kind::task_force_completed, t.task().value, t.region->id.value,
-           static_cast<std::uint64_t>(t.reason.get().kind), t.cleanup_used, 0, event_flags::forced);
+           static_cast<std::uint64_t>(t.reason().kind), t.cleanup_used, 0, event_flags::forced);
   const std::uint64_t before = std::exchange(cause_, forced);
-  end(t, task_trigger::complete, task_outcome::cancelled({t.reason.get(), true}), event_flags::forced);
+  end(t, task_trigger::complete, detail::task_end::cancelled(true), event_flags::forced);
   cause_ = before;
 }
 
 void kernel::release_if_done(task_record& t) noexcept {
-  if (t.state != task_state::completed || t.holds != 0 || t.pins != 0) return;
+  if (t.state != task_state::completed || t.is_held || t.pins != 0) return;
   note(event_kind::task_released, t.task().value, t.region_number.value);
-  t.reason.release(causes_);
-  causes_.release(t.panic_text);
+  if (t.is_asked()) reasons_.release(*t.why, causes_);
+  if (t.has_panic_text) causes_.release(t.panic_text);
   bytes_ -= nominal_bytes::task;
-  tasks_.release(t.key);
+  tasks_.release(t.key());
 }
 
 status kernel::release_task(task_handle task) noexcept {
   task_record* const t = find(task);
   if (t == nullptr) return status::stale_handle;
-  if (t->holds == 0) return status::invalid_argument;
-  --t->holds;
+  if (!t->is_held) return status::invalid_argument;
+  t->is_held = false;
   release_if_done(*t);
   return status::ok;
 }
@@ -309,7 +305,7 @@ status kernel::complete(task_handle task, const task_outcome& result) noexcept {
   constexpr auto kind = event_kind::refused_other;
   task_record* const t = find(task);
   if (t == nullptr) return refuse(kind, 0, {status::stale_handle});
-  const bool is_forged = result.is_cancelled() && t->epoch == 0;
+  const bool is_forged = result.is_cancelled() && !t->is_asked();
   const bool is_early_ok = t->state == task_state::created && !result.is_err() && !result.is_panicked();
   if (is_forged || is_early_ok || t->is_ending || t->is_leaving ||
       task_lifecycle.find(t->state, task_trigger::complete) == nullptr) {
@@ -322,46 +318,56 @@ status kernel::complete(task_handle task, const task_outcome& result) noexcept {
     events += 2 * std::uint64_t{t->joiners.size()} + 2 * std::uint64_t{t->held} + 2;
     if (!has_trace(events)) return refuse(kind, t->task().value, no_trace());
   }
-  task_outcome own = result;
-  if (result.is_panicked()) {  // The text becomes the record's own.
-    causes_.release(t->panic_text);
-    t->panic_text = causes_.keep({.message = result.panic().text});
-    const cancel_reason* const kept = causes_.find(t->panic_text);
-    own = task_outcome::panicked(
-        {kept == nullptr ? std::string_view() : kept->message, t->site.file_name(), t->site.line()});
+  detail::task_end own;
+  switch (result.kind()) {
+    case outcome_kind::ok: own = result.has_value() ? detail::task_end::ok(result.value()) : own; break;
+    case outcome_kind::err: own = detail::task_end::err(result.error()); break;
+    case outcome_kind::cancelled: {
+      const cancellation& how = result.cancelled_by();
+      own = detail::task_end::cancelled(how.cleanup_budget_exceeded, {how.cleanup_error, how.cleanup_detail});
+      break;
+    }
+    case outcome_kind::panicked:
+      own = detail::task_end::panicked();
+      keep_panic(*t, result.panic().text, t->site);
+      break;
   }
   const bool joins = t->state == task_state::cancelling && !result.is_panicked();
   const bool before = std::exchange(is_ending_, true);
-  end(*t, task_trigger::complete, joins ? task_outcome::cancelled(t->reason.get()) : own);
+  end(*t, task_trigger::complete, joins ? detail::task_end::cancelled() : own);
   is_ending_ = before;
   settle();
   return status::ok;
 }
 
+task_outcome kernel::outcome_of(const task_record& t) const noexcept {
+  const detail::task_end& e = t.result;
+  switch (e.kind) {
+    case outcome_kind::ok: return e.has_value ? task_outcome::ok(e.word) : task_outcome::ok();
+    case outcome_kind::err: return task_outcome::err({e.code, e.word});
+    case outcome_kind::cancelled: return task_outcome::cancelled({t.reason(), e.has_overrun, e.code, e.word});
+    case outcome_kind::panicked: break;
+  }
+  return task_outcome::panicked({causes_.text_of(t.panic_text), t.panic_site.file_name(), t.panic_site.line()});
+}
+
 // ---- looking ------------------------------------------------------------------------------------------------------
 
 status kernel::inspect(task_handle task, task_report& out) const noexcept {
-  const task_record* const t = find(task);
+  task_record* const t = find(task);
   if (t == nullptr) return status::stale_handle;
-  out = {t->task(),
-         t->state,
-         t->is_queued(),
-         t->queued_in(),
-         t->polls,
-         t->epoch,
-         t->phase,
-         t->epoch == 0 ? nullptr : &t->reason.get(),
-         t->cleanup.poll_quota,
-         t->mask_depth,
-         t->left};
+  out = {t->task(),      t->state,       t->is_queued(),
+         t->queued_in(), t->polls,       t->epoch(),
+         t->phase,       own_reason(*t), t->is_asked() ? t->cleanup_polls : unlimited,
+         t->mask_depth,  t->left};
   return status::ok;
 }
 
 status kernel::witness(task_handle task, cancel_witness& out) const noexcept {
   const task_record* const t = find(task);
   if (t == nullptr) return status::stale_handle;
-  if (t->epoch == 0) return status::empty;  // Nobody asked for a cancel.
-  out = {t->task(), t->region_number, t->epoch, t->phase, t->reason.get()};
+  if (!t->is_asked()) return status::empty;  // Nobody asked for a cancel.
+  out = {t->task(), t->region_number, t->epoch(), t->phase, t->reason()};
   return status::ok;
 }
 
@@ -369,7 +375,7 @@ status kernel::result(task_handle task, task_outcome& out) const noexcept {
   const task_record* const t = find(task);
   if (t == nullptr) return status::stale_handle;
   if (t->state != task_state::completed) return status::tasks_still_active;
-  out = t->result;
+  out = outcome_of(*t);
   return status::ok;
 }
 

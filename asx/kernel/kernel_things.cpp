@@ -122,7 +122,7 @@ status kernel::add_timer(task_record* t, region_record& r, instant deadline, sla
   }
   if (r.state == region_state::finalizing) is_admitted = is_finalizer_call(r);
   if (!is_admitted) return refuse(kind, r.id.value, {status::region_not_open});
-  if (t != nullptr && t->epoch == 0 && t->left.deadline_passed(now_)) {  // R-55; once cancelled it counts no more.
+  if (t != nullptr && !t->is_asked() && t->left.deadline_passed(now_)) {  // R-55; once cancelled it counts no more.
     static_cast<void>(raise(*t, cancel_kind::deadline));
     return refuse(kind, r.id.value, {status::budget_exhausted});
   }
@@ -216,27 +216,27 @@ instant cx::now() const noexcept {
   return kernel().now_;
 }
 budget cx::budget_left() const noexcept {
-  return task_->state == task_state::cancelling ? task_->cleanup : task_->left;
+  return task_->state == task_state::cancelling ? task_->cleanup() : task_->left;
 }
 status cx::checkpoint() noexcept {
   return kernel().checkpoint(*task_);
 }
 bool cx::is_cancelled() const noexcept {
-  return task_->epoch != 0;
+  return task_->is_asked();
 }
 const cancel_reason* cx::reason() const noexcept {
-  return task_->epoch == 0 ? nullptr : &task_->reason.get();
+  return kernel().own_reason(*task_);
 }
 void cx::yield() noexcept {
   task_->wants_yield = true;
 }
 waker cx::get_waker() noexcept {
   task_->took_waker = true;
-  return {kernel(), task_->key};
+  return {kernel(), task_->key()};
 }
 
 status cx::consume_cost(std::uint64_t amount) noexcept {
-  if (task_->epoch != 0) return status::ok;  // cleanup is bounded in polls.
+  if (task_->is_asked()) return status::ok;  // cleanup is bounded in polls.
   const status s = task_->left.consume_cost(amount);
   if (s != status::ok) static_cast<void>(kernel().raise(*task_, cancel_kind::cost_budget));
   return s;
@@ -303,7 +303,8 @@ void cx::set_value(std::uint64_t value) noexcept {
   task_->has_value = true;
 }
 void cx::set_error(status code, std::uint64_t detail) noexcept {
-  task_->failure = {code, detail};
+  task_->failure_code = code;
+  task_->failure_detail = detail;
 }
 void cx::panic(std::string_view text, std::source_location site) noexcept {
   kernel().panic(*task_, text, site);

@@ -85,7 +85,7 @@ std::string_view thing_of(wait_code what) noexcept {
 }
 
 std::string doing(const kernel& k, const task_record& t) {
-  if (t.state == task_state::completed) return "held: " + ending(k, t.result);
+  if (t.state == task_state::completed) return "held: " + ending(k, k.outcome_of(t));
   if (t.is_queued()) return "queued";
   if (t.is_held_back) return "held back: out of polls while the cancel queue is full";
   if (t.task() == k.current_task()) return "being polled";
@@ -105,11 +105,11 @@ std::string task_line(const kernel& k, const task_record& t) {
   std::string out = "task " + number(t.task().value);
   if (!t.name.view().empty()) out += " '" + std::string(t.name.view()) + "'";
   out += "  " + std::string(task_lifecycle.name(t.state)) + ", " + doing(k, t);
-  if (t.epoch != 0 && t.state != task_state::completed) out += "  (" + chain(k, t.reason.get()) + ")";
+  if (t.is_asked() && t.state != task_state::completed) out += "  (" + chain(k, t.reason()) + ")";
   out += "  polls " + number(t.polls);
-  const budget& b = t.state == task_state::cancelling ? t.cleanup : t.left;
+  const budget b = t.state == task_state::cancelling ? t.cleanup() : t.left;
   if (b.poll_quota != unlimited) out += ", " + number(b.poll_quota) + " left";
-  if (t.epoch == 0 && !t.left.deadline.is_none()) {
+  if (!t.is_asked() && !t.left.deadline.is_none()) {
     out += ", due ";
     append_time(out, t.left.deadline.ns);
   }
@@ -150,7 +150,7 @@ void append_json(std::string& out, const kernel& k, const task_record& t) {
   out += ",\"state\":\"" + std::string(task_lifecycle.name(t.state)) + "\",\"doing\":";
   append_quoted(out, doing(k, t));
   out += ",\"polls\":" + number(t.polls) + ",\"age_ns\":" + number((k.now() - t.spawned_at).ns) + ",\"cause\":";
-  append_quoted(out, t.epoch == 0 ? std::string() : chain(k, t.reason.get()));
+  append_quoted(out, !t.is_asked() ? std::string() : chain(k, t.reason()));
   out += ",\"site\":";
   append_quoted(out, std::string(file_of(t.site)) + ":" + number(t.site.line()));
   out += '}';

@@ -75,7 +75,7 @@ bool scheduler::where_it_is(const place& p, Act act) noexcept {
   return false;
 }
 
-bool scheduler::remove(place& p) noexcept {
+bool scheduler::take_away(place& p) noexcept {
   return where_it_is(p, [&p](worker_lanes& w) {
     take_out(w, p);
     p.take_from();
@@ -101,27 +101,6 @@ bool scheduler::push_cancel(std::uint32_t worker, place& p, std::uint8_t priorit
 }
 
 // ---- the choice ---------------------------------------------------------------------------------------------------
-
-void scheduler::count(worker_lanes& w, dispatch_source from, std::uint32_t limit) const noexcept {
-  fairness_certificate& c = w.counted;
-  if (limit > c.max_effective_limit_observed) c.max_effective_limit_observed = limit;
-  w.is_idle = false;
-  switch (from) {
-    case dispatch_source::ready:
-      w.streaks.went_from_ready();
-      ++c.ready_dispatches;
-      return;
-    case dispatch_source::timed:
-      w.streaks.went_from_timed();
-      ++c.timed_dispatches;
-      return;
-    case dispatch_source::cancel: ++c.cancel_dispatches; break;
-    default: ++c.fallback_cancel_dispatches; break;
-  }
-  w.streaks.went_from_cancel();
-  if (w.streaks.cancel() > config_.cancel_streak_limit) ++c.base_limit_exceedances;
-  if (w.streaks.cancel() > limit) ++c.effective_limit_exceedances;
-}
 
 // The first of the highest priority, or the one that a draw picks among its equals.
 place* scheduler::take_ready(worker_lanes& w, dispatch& out) const noexcept {

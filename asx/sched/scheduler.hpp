@@ -97,23 +97,25 @@ class ASX_API scheduler {
     insert(w, p, into, priority, deadline);
     return true;
   }
-  /// The same into the ready lane, said again without what cannot happen when there is one owner.
-  bool push_ready(std::uint32_t worker, place& p, std::uint8_t priority) noexcept {
+  /// The same into the ready or the cancel lane, said again without what cannot happen when there is one owner.
+  template <lane Into>
+  bool push_plain(std::uint32_t worker, place& p, std::uint8_t priority) noexcept {
+    static_assert(Into != lane::timed, "a deadline goes the long way");
     if (config_.has_threads) [[unlikely]]
-      return push(worker, p, lane::ready, priority);
+      return push(worker, p, Into, priority);
     if (p.is_queued()) return false;
     worker_lanes& w = at(worker);
     p.put_at(worker);
     p.insertion_seq_ = ++w.last_insertion;
     ASX_ASSERT(p.insertion_seq_ != 0, "insertion numbers never wrap (U-37)");
     p.priority_ = priority;
-    p.lane_ = lane::ready;
+    p.lane_ = Into;
     p.deadline_ = instant::none();
-    w.ready.push(p, priority);
+    (Into == lane::ready ? w.ready : w.cancel).push(p, priority);
     return true;
   }
   /// False when it was not queued.
-  bool remove(place& p) noexcept;
+  bool remove(place& p) noexcept { return p.is_queued() && take_away(p); }
   /// A cancel is delivered: from ready, timed or nowhere into the cancel lane of `worker`; within the cancel
   /// lane to the tail of a higher priority, with a new number, on the worker where it is. False when nothing changed.
   bool push_cancel(std::uint32_t worker, place& p, std::uint8_t priority) noexcept;
@@ -137,6 +139,28 @@ class ASX_API scheduler {
     w.streaks.went_from_ready();
     ++w.counted.ready_dispatches;
     return first;
+  }
+  /// The same when nothing but cancel entries wait and there is nobody to steal from: whether its streak is full or
+  /// not, one of them goes. Null, and nothing changed, in every other case.
+  [[nodiscard]] place* next_cancel(std::uint32_t worker) noexcept {
+    worker_lanes& w = at(worker);
+    if (!is_plain_ || config_.workers != 1 || !w.has_only_cancel()) return nullptr;
+    place* const first = w.cancel.pop();
+    ASX_ASSERT(first != nullptr, "a lane that is not empty has a first entry");
+    first->take_from(worker);
+    const std::uint32_t limit = effective_limit();
+    count(w, w.streaks.cancel() < limit ? dispatch_source::cancel : dispatch_source::fallback, limit);
+    return first;
+  }
+  /// Whom next_cancel may take next, and the one behind it, to have their records at hand; null: nobody.
+  struct cancels_ahead {
+    place* first = nullptr;
+    place* second = nullptr;
+  };
+  [[nodiscard]] cancels_ahead after_cancel(std::uint32_t worker, std::uint8_t priority) const noexcept {
+    const detail::priority_lane::list& equals = at(worker).cancel.at(priority);
+    place* const first = equals.front();
+    return {first, first == nullptr ? nullptr : equals.after(*first)};
   }
   /// A stall poll is about to be made by this worker, which next found idle.
   void count_stall(std::uint32_t worker) noexcept;
@@ -199,13 +223,33 @@ class ASX_API scheduler {
     }
   }
   static void take_out(worker_lanes& w, place& p) noexcept;
+  bool take_away(place& p) noexcept;
   template <class Act>
   bool where_it_is(const place& p, Act act) noexcept;
   [[nodiscard]] dispatch next_of_many(std::uint32_t worker) noexcept;
   [[nodiscard]] place* take_ready(worker_lanes& w, dispatch& out) const noexcept;
   [[nodiscard]] bool take_own(worker_lanes& w, dispatch& out) noexcept;
   [[nodiscard]] place* steal(worker_lanes& thief, std::uint32_t worker, dispatch& out) noexcept;
-  void count(worker_lanes& w, dispatch_source from, std::uint32_t limit) const noexcept;
+  void count(worker_lanes& w, dispatch_source from, std::uint32_t limit) const noexcept {
+    fairness_certificate& c = w.counted;
+    if (limit > c.max_effective_limit_observed) c.max_effective_limit_observed = limit;
+    w.is_idle = false;
+    switch (from) {
+      case dispatch_source::ready:
+        w.streaks.went_from_ready();
+        ++c.ready_dispatches;
+        return;
+      case dispatch_source::timed:
+        w.streaks.went_from_timed();
+        ++c.timed_dispatches;
+        return;
+      case dispatch_source::cancel: ++c.cancel_dispatches; break;
+      default: ++c.fallback_cancel_dispatches; break;
+    }
+    w.streaks.went_from_cancel();
+    if (w.streaks.cancel() > config_.cancel_streak_limit) ++c.base_limit_exceedances;
+    if (w.streaks.cancel() > limit) ++c.effective_limit_exceedances;
+  }
 
   sched_config config_;
   memory_port memory_;

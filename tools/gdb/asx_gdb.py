@@ -216,7 +216,7 @@ def tell_region(region, depth, out):
     for task in elements(region["tasks"], gdb.lookup_type("asx::detail::task_record")):
         number = int(task.cast(gdb.lookup_type("asx::place"))["task_"]["value"])
         label = f" '{name_in(task)}'" if name_in(task) else ""
-        reason = f"  ({word(task['reason']['reason_']['kind'])})" if int(task["epoch"]) else ""
+        reason = f"  ({word(task['why']['reason']['reason_']['kind'])})" if int(task["why"]) else ""
         out.append(f"{'  ' * (depth + 1)}task {number}{label}  {word(task['state'])}, {doing(task)}{reason}  "
                    f"polls {int(task['polls'])}  {site_in(task)}")
         for name in await_stack(task):

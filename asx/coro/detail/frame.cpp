@@ -48,7 +48,7 @@ bool coro_root::run() {
   if (waiting_ != nullptr) {
     if (alarms_ == nullptr || !ring()) {
       waiting_op& op = *waiting_;
-      if (!op.again_(op)) return false;
+      if (!op.table_.again(op)) return false;
       waiting_ = nullptr;
       ++ready_ops_;
     }
@@ -73,8 +73,8 @@ bool coro_root::ring() noexcept {
     if (a->is_over(context)) over = a;
   }
   if (over == nullptr) return false;
-  if (waiting_->hurry_ != nullptr) {
-    waiting_->hurry_(*waiting_);
+  if (waiting_->table_.hurry != nullptr) {
+    waiting_->table_.hurry(*waiting_);
     return false;
   }
   promise_base* p = &std::exchange(waiting_, nullptr)->promise_;
@@ -87,9 +87,9 @@ bool coro_root::ring() noexcept {
 // A wait that began in this very poll: a limit may be over already, and nobody would wake the task for it.
 bool coro_root::ring_late() {
   if (ring()) return true;
-  if (waiting_->hurry_ == nullptr || !is_any_over()) return false;
+  if (waiting_->table_.hurry == nullptr || !is_any_over()) return false;
   waiting_op& op = *waiting_;  // It was told to hurry, and is asked what it makes of that.
-  if (!op.again_(op)) return false;
+  if (!op.table_.again(op)) return false;
   waiting_ = nullptr;
   return true;
 }

@@ -38,8 +38,11 @@ class waiting_op {
   using again_function = bool (*)(waiting_op& self);
   /// Of an operation that cannot be given up, because others still need it: makes it end soon.
   using hurry_function = void (*)(waiting_op& self) noexcept;
-  waiting_op(again_function again, hurry_function hurry, promise_base& promise) noexcept
-      : promise_(promise), again_(again), hurry_(hurry) {}
+  struct functions {
+    again_function again;
+    hurry_function hurry;  // Null for most: they can be dropped where they stand.
+  };
+  waiting_op(const functions& table, promise_base& promise) noexcept : promise_(promise), table_(table) {}
 
  protected:
   ~waiting_op() = default;
@@ -47,8 +50,7 @@ class waiting_op {
 
  private:
   friend class coro_root;
-  again_function again_;
-  hurry_function hurry_;  // Null for most: they can be dropped where they stand.
+  const functions& table_;
 };
 
 /// A limit of time on a coroutine of this task (asx/coro/cleanup.hpp). They nest as awaits do.
@@ -158,9 +160,13 @@ struct ASX_API promise_base {
   /// Ends the coroutine where it stands; its frame goes with whoever awaits it.
   void end(const ending& how) noexcept {
     is_ended = true;
-    ended_with = how;
+    ended_code = how.code;
+    ended_detail = how.detail;
+    is_panic = how.is_panic;
     root->finish(*this);
   }
+  /// Meaningful once it has ended.
+  [[nodiscard]] ending ended_with() const noexcept { return {ended_code, ended_detail, is_panic}; }
   [[nodiscard]] bool is_ok() const noexcept {
 #if defined(__cpp_exceptions)
     if (thrown != nullptr) return false;
@@ -188,22 +194,24 @@ struct ASX_API promise_base {
   /// What `attempt` gives for a coroutine that did not end ok.
   template <class T>
   [[nodiscard]] outcome<T> bad_outcome() const {
-    if (!is_ended || ended_with.is_panic) {
+    if (!is_ended || is_panic) {
 #if defined(__cpp_exceptions)
       if (!is_ended) root->keep_exception(thrown);
 #endif
       return outcome<T>::panicked(root->kept_panic());
     }
-    if (ended_with.code == status::cancelled) {
+    if (ended_code == status::cancelled) {
       const cancel_reason* const why = root->context.reason();
       return outcome<T>::cancelled(why == nullptr ? cancel_reason{} : *why);
     }
-    return outcome<T>::err({ended_with.code, ended_with.detail});
+    return outcome<T>::err({ended_code, ended_detail});
   }
 
   coro_root* root = nullptr;
   awaiting_parent* parent = nullptr;
-  ending ended_with{};
+  std::uint64_t ended_detail = 0;  // Said one by one: an `ending` would be half padding, in every frame.
+  status ended_code = status::ok;
+  bool is_panic = false;
   bool is_ended = false;
 #if defined(__cpp_exceptions)
   std::exception_ptr thrown;

@@ -39,6 +39,11 @@ class causes {
     const slot* const s = at(ref);
     return s == nullptr ? nullptr : &s->reason;
   }
+  /// Empty when it is gone, or was never kept.
+  [[nodiscard]] std::string_view text_of(cause_ref ref) const noexcept {
+    const slot* const s = at(ref);
+    return s == nullptr ? std::string_view() : s->reason.message;
+  }
   void retain(cause_ref ref) noexcept {
     ASX_ASSERT(at(ref) != nullptr, "only a kept reason can be retained");
     ++at(ref)->count;

@@ -5,15 +5,18 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <source_location>
 #include <string_view>
 
+#include "asx/base/config.hpp"
 #include "asx/base/intrusive_list.hpp"
 #include "asx/base/slab.hpp"
 #include "asx/kernel/cx.hpp"
 #include "asx/kernel/detail/causes.hpp"
 #include "asx/kernel/detail/deadline_index.hpp"
+#include "asx/kernel/detail/reasons.hpp"
 #include "asx/kernel/owned.hpp"
 #include "asx/model/budget.hpp"
 #include "asx/model/lifecycle.hpp"
@@ -77,18 +80,35 @@ struct timer_record : list_hook<struct timer_owner_tag> {
   slab_key key{};
 };
 
-struct task_record : place,
-                     list_hook<struct region_tasks_tag>,
-                     list_hook<struct stall_tag>,
-                     list_hook<struct retry_tag> {
-  // What every dispatch touches.
+/// How a task ended, without what its record knows besides: the reason of a cancel, the text of a panic.
+struct task_end {
+  std::uint64_t word = 0;  // The value of ok; the detail of err, or of a cleanup that failed.
+  outcome_kind kind = outcome_kind::ok;
+  bool has_value = false;
+  bool has_overrun = false;  // Its cleanup was cut off.
+  status code = status::ok;  // Of err, or of the cleanup.
+
+  [[nodiscard]] static task_end ok() noexcept { return {}; }
+  [[nodiscard]] static task_end ok(std::uint64_t value) noexcept { return {value, outcome_kind::ok, true}; }
+  [[nodiscard]] static task_end err(const error& e) noexcept {
+    return {e.detail, outcome_kind::err, false, false, e.code};
+  }
+  [[nodiscard]] static task_end cancelled(bool overran = false, const error& e = {status::ok, 0}) noexcept {
+    return {e.detail, outcome_kind::cancelled, false, overran, e.code};
+  }
+  [[nodiscard]] static task_end panicked() noexcept { return {0, outcome_kind::panicked}; }
+};
+
+// The order is that of use. A slot is the number of its life and the record, eight cache lines in all: the first three
+// are what a dispatch touches, the next three what a wait, a cancel and an end do, the last two what most tasks write
+// once. static_asserts below hold the lines.
+struct task_lines : place, list_hook<struct region_tasks_tag>, list_hook<struct stall_tag> {
   poll_function poll = nullptr;
   void* context = nullptr;
   region_record* region = nullptr;  // While it lives: a held record may outlive its region's.
-  std::uint64_t queued_by = 0;
-  budget left;  // The ordinary budget.
   task_state state = task_state::created;
   std::uint8_t waits_for = 0;  // wait_code, for reports; meaningful while parked.
+  cancel_phase phase = cancel_phase::requested;
   // Bits of one word, so that a dispatch asks for several of them at once.
   bool took_waker : 1 = false;  // These six are of one poll.
   bool wants_yield : 1 = false;
@@ -101,54 +121,89 @@ struct task_record : place,
   bool is_held_back : 1 = false;  // Out of polls while the cancel queue is full.
   bool is_ending : 1 = false;
   bool is_leaving : 1 = false;      // It has said its last word, and waits for the regions it owns.
+  bool has_panic_text : 1 = false;  // Since its life began.
+  bool is_held : 1 = false;         // By a join handle.
+  cancel_kind deferred_kind = cancel_kind::user;  // While it is in the retry list.
+  std::uint8_t pins = 0;  // The kernel itself, while user code runs that might let go of the last handle.
+
+  budget left;                      // The ordinary budget.
   std::uint32_t registrations = 0;  // Timers and waiters that may still wake it.
   std::uint32_t home = 0;           // The worker that dispatched it last.
-  std::uint64_t value = 0;
-  error failure{status::ok, 0};
-
-  // The cancellation.
-  std::uint64_t epoch = 0;
-  cancel_phase phase = cancel_phase::requested;
-  held_reason reason;
-  budget cleanup;                // Quota granted at T7, then left; and the priority.
-  std::uint64_t unobserved = 0;  // Polls in cancel_requested.
-  instant asked_at;              // When a cancel was first asked for.
-  std::uint64_t cleanup_used = 0;
-  std::uint32_t mask_depth = 0;
-  cancel_kind deferred_kind = cancel_kind::user;  // While it is in the retry list,
-  std::uint64_t deferred_by = 0;                  // and the event that put it there.
-
-  // What belongs to it.
-  intrusive_list<cleanup_hook, cleanup_tag> cleanups;
-  cleanup_hook* in_hand = nullptr;  // The top of the stack, when it is a permit that was just taken.
+  reason_slot* why = nullptr;       // Null while nobody asked for a cancel: then its epoch is 0, and 1 afterwards.
+  std::uint64_t polls = 0;
   std::uint32_t cleanup_depth = 0;  // Of the actions that users pushed,
   std::uint32_t held = 0;           // and of permits and guards.
-  intrusive_list<timer_record, timer_owner_tag> timers;
+
   intrusive_list<waiter, task_waits_tag> waits;
+  intrusive_list<timer_record, timer_owner_tag> timers;
+  std::uint64_t waits_on = 0;
+  cleanup_hook* in_hand = nullptr;    // The top of the stack, when it is a permit that was just taken.
+  instant asked_at;                   // When a cancel was first asked for.
+  std::uint32_t cleanup_polls = 0;    // The cleanup's quota: granted at T7, then left,
+  std::uint8_t cleanup_priority = 0;  // and its priority.
+  status failure_code = status::ok;   // What the poll that says error means by it.
+
+  intrusive_list<cleanup_hook, cleanup_tag> cleanups;
   wait_queue joiners;
   intrusive_list<region_record, struct owner_tag> owned_regions;
-  std::uint32_t index_place = deadline_index::nowhere;
+};
 
-  // For the end, and for those who look.
+struct task_record : task_lines, list_hook<struct retry_tag> {
   void (*drop)(void* context) noexcept = nullptr;
-  task_outcome result;
-  cause_ref panic_text{};
-  region_id region_number{};
   std::uint64_t child_seq = 0;
-  std::uint64_t polls = 0;
-  std::uint32_t holds = 0;  // Join handles.
-  std::uint32_t pins = 0;   // The kernel itself, while user code runs that might let go of the last handle.
-  std::uint32_t draws = 0;  // Of its own random numbers.
+  task_end result;
+  std::uint32_t index = 0;  // Its slot.
+  std::uint32_t index_place = deadline_index::nowhere;
+  std::uint32_t unobserved = 0;  // Polls in cancel_requested.
+  std::uint16_t cleanup_used = 0;
   task_trigger last_trigger = task_trigger::complete;  // How it ends, once it has left.
-  std::uint32_t last_flags = 0;
-  budget granted;
-  instant spawned_at;
-  std::uint64_t asked_by = 0;  // The event that asked it to cancel, in force now.
-  slab_key key{};
+  std::uint8_t last_flags = 0;
+
+  std::uint64_t value = 0;
+  std::uint64_t failure_detail = 0;
+  region_id region_number{};
+  cause_ref panic_text{};
+  std::source_location panic_site;
+  std::uint64_t granted_polls = unlimited;
+  std::uint64_t granted_cost = unlimited;
+
+  std::uint64_t queued_by = 0;
+  std::uint64_t asked_by =
+      0;  // The event that asked it to cancel, in force now; before it, the one that deferred that.
   short_name name;
   std::source_location site;
-  std::uint64_t waits_on = 0;
+  instant spawned_at;
+  std::uint32_t draws = 0;  // Of its own random numbers.
+  std::uint32_t mask_depth = 0;
+
+  [[nodiscard]] bool is_asked() const noexcept { return why != nullptr; }
+  [[nodiscard]] std::uint64_t epoch() const noexcept { return is_asked() ? 1 : 0; }
+  [[nodiscard]] const cancel_reason& reason() const noexcept { return why->reason.get(); }
+  /// Of the budget in force; unlimited when there is no limit.
+  [[nodiscard]] std::uint64_t polls_left() const noexcept {
+    return state == task_state::cancelling ? cleanup_polls : left.poll_quota;
+  }
+  [[nodiscard]] budget cleanup() const noexcept {
+    budget b = budget::infinite();
+    b.poll_quota = cleanup_polls;
+    b.priority = cleanup_priority;
+    return b;
+  }
+  void set_cleanup(const budget& b) noexcept {
+    cleanup_polls = static_cast<std::uint32_t>(b.poll_quota);
+    cleanup_priority = b.priority;
+  }
+  /// What a cancel and an end touch is on its way.
+  void fetch() const noexcept {
+    const auto* const at = reinterpret_cast<const std::byte*>(this);
+    for (std::size_t line = 0; line < 6; ++line) ASX_FETCH(at + line * 64);  // asx: bounded by the lines of a record
+  }
+  [[nodiscard]] slab_key key() const noexcept { return {index, slab<task_record>::generation_of(*this)}; }
 };
+
+static_assert(sizeof(void*) != 8 || sizeof(task_record) == 512 - sizeof(std::uint64_t), "a slot is eight cache lines");
+static_assert(sizeof(void*) != 8 || sizeof(task_lines) == 320 - sizeof(std::uint64_t),
+              "and what a cancel needs lies in five");
 
 }  // namespace asx::detail
 

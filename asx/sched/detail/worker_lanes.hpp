@@ -29,6 +29,7 @@ struct alignas(64) worker_lanes {
 
   [[nodiscard]] waiting_lanes waiting() const noexcept { return {!cancel.empty(), timed.size() != 0, !ready.empty()}; }
   [[nodiscard]] bool has_only_ready() const noexcept { return !ready.empty() && cancel.empty() && timed.size() == 0; }
+  [[nodiscard]] bool has_only_cancel() const noexcept { return !cancel.empty() && ready.empty() && timed.size() == 0; }
 
   mutable conditional_lock lock;
   bool is_idle = true;  // Nothing was dispatched since next found nothing.
