@@ -29,6 +29,7 @@ struct conform_record {
   std::vector<std::string> failures;
   std::uint64_t checks = 0, events = 0;
   std::uint64_t micros = 0;
+  bool is_right = false;  // All but the digest that is kept, which may be older than what was meant.
 
   [[nodiscard]] bool passed() const noexcept { return failures.empty(); }
 };
@@ -53,7 +54,7 @@ struct conformance {
 
 /// bad_data when the folder is no folder of fixtures.
 [[nodiscard]] conformance conform(const conform_order& order);
-/// Makes `conform` keep to what came out now.
+/// Makes `conform` keep to what came out now, of fixtures whose expectations held.
 void keep_digests(const conform_order& order, const conformance& done);
 /// One JSON object a line for each record, with every field that the specification's reports have.
 [[nodiscard]] std::string report_lines(const conformance& done);

@@ -55,9 +55,19 @@ void draw_trace(const std::string& file, text_port out) {
   export_trace(out, read_until(in), trace_axis::time);
 }
 
-void draw_tree(const std::string& file, text_port out) {
+void draw_tree(const std::string& file, text_port out, const std::string& at_word) {
+  std::uint64_t at = parse_seq(at_word, UINT64_MAX);
   journal_input in(file);
-  export_dot(out, read_until(in), UINT64_MAX);
+  const std::vector<event> events = read_until(in, at);
+  if (at == UINT64_MAX) {  // At the very end everything is gone.
+    for (const event& e : events) {
+      if (e.kind == event_kind::shutdown_begun && e.semantic()) {
+        at = e.seq - 1;
+        break;
+      }
+    }
+  }
+  export_dot(out, events, at);
 }
 
 void add_journal_trace(CLI::App& journal, session& s) {

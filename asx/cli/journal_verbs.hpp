@@ -24,8 +24,8 @@ void add_journal_dot(CLI::App& journal, session& s);
 
 /// All events of a journal in words, or as JSON Lines.
 void print_events(const std::string& file, bool as_json);
-/// As a trace for Perfetto, and as a tree for Graphviz.
+/// As a trace for Perfetto; as a tree for Graphviz after event `at`, or by default when the shutdown began, or the end.
 void draw_trace(const std::string& file, text_port out);
-void draw_tree(const std::string& file, text_port out);
+void draw_tree(const std::string& file, text_port out, const std::string& at);
 
 }  // namespace asx::cli

@@ -120,18 +120,36 @@ answer explain_late(std::span<const event> events, std::uint64_t task) {
   return {why.known, why.text, fields};
 }
 
+// By its number, or by the name that it was given; of several with one name the last.
+std::uint64_t find_task(const std::string& word, std::span<const event> events) {
+  if (!word.empty() && word.find_first_not_of("0123456789") == std::string::npos) {
+    return parse_number(word, "number of a task");
+  }
+  const name_book book(events);
+  std::uint64_t found = 0;
+  std::vector<std::string> names;
+  for (const event& e : events) {
+    if (e.kind != event_kind::task_spawned) continue;
+    names.emplace_back(book.find(field_type::task, e.subject));
+    if (names.back() == word) found = e.subject;
+  }
+  if (found != 0) return found;
+  throw bad_word(fmt::format("'{}' is no number of a task, and no task of this run has that name.{}", word,
+                             suggestion(word, std::vector<std::string_view>(names.begin(), names.end()))));
+}
+
 void why(const why_words& w, session& s) {
   if (std::find(questions.begin(), questions.end(), w.question) == questions.end()) {
     throw bad_word(fmt::format("'{}' is no question.{} There are cancelled, blocked, refused and late.", w.question,
                                suggestion(w.question, questions)));
   }
-  const std::uint64_t task = parse_number(w.id, "number of a task");
   const std::uint64_t at = parse_seq(w.at, UINT64_MAX);
-  if (task == 0 && w.question != "refused") {
+  if (w.id == "0" && w.question != "refused") {
     throw bad_word("'0' is no number of a task: they are counted from 1; only refusals can be met from outside");
   }
   journal_input in(w.file);
   const std::vector<event> events = read_until(in, at);
+  const std::uint64_t task = find_task(w.id, events);
   const answer found = w.question == "cancelled" ? explain_cancelled(events, task)
                        : w.question == "blocked" ? explain_blocked(events, task)
                        : w.question == "refused" ? explain_refused(events, task)
@@ -152,9 +170,10 @@ void why(const why_words& w, session& s) {
 void add_journal_why(CLI::App& journal, session& s) {
   auto* const verb = journal.add_subcommand("why", "Why a task was cancelled, is blocked, was refused, was late");
   auto w = std::make_shared<why_words>();
-  verb->add_option("FILE", w->file, "A journal, binary or JSON Lines")->required();
+  verb->add_option("FILE", w->file, "A journal, or a scenario, which is played")->required();
   verb->add_option("QUESTION", w->question, "cancelled, blocked, refused or late")->required();
-  verb->add_option("ID", w->id, "The number of the task; refused 0 asks about calls from outside")->required();
+  verb->add_option("ID", w->id, "The number of the task, or its name; refused 0 asks about calls from outside")
+      ->required();
   verb->add_option("--at", w->at, "As it was after this event; at the end of the journal by default");
   verb->footer("Exit 1 when it was not cancelled, is not blocked, was not refused, or never had to wait.");
   verb->callback([w, &s] { why(*w, s); });

@@ -20,7 +20,7 @@ using json = nlohmann::ordered_json;
 
 struct run_words {
   std::string file, profile, seed, out, max_steps;
-  bool force = false;
+  bool force = false, all = false;
 };
 
 scenario::play_options options_of(const run_words& w, const scenario::scenario& s) {
@@ -46,7 +46,44 @@ json failures_json(const std::vector<scenario::failure>& failures) {
   return out;
 }
 
+// Every profile and seed that the file lists; all profiles must come to one digest where no limit was met.
+void run_all(const run_words& w, session& s) {
+  if (!w.out.empty() || !w.profile.empty() || !w.seed.empty()) {
+    throw bad_word("--all plays every profile and seed: leave out --out, --profile and --seed");
+  }
+  const loaded_scenario loaded = load_scenario(w.file);
+  json plays = json::array();
+  bool passed = true;
+  for (const std::uint64_t seed : loaded.body->seeds) {
+    std::string digest;
+    for (const scenario::profile with : loaded.body->profiles) {
+      scenario::play_options how = options_of(w, *loaded.body);
+      how.with = with;
+      how.seed = seed;
+      const scenario::verdict v = scenario::play(*loaded.body, how);
+      const std::string digits = show(v.digest);
+      const bool differs = v.limit_refusals == 0 && !digest.empty() && digest != digits;
+      if (digest.empty() && v.limit_refusals == 0) digest = digits;
+      const bool holds = v.passed() && !differs;
+      passed = passed && holds;
+      plays.push_back({{"profile", name(with)},
+                       {"seed", json_number(seed)},
+                       {"passed", holds},
+                       {"digest", digits},
+                       {"failures", failures_json(v.failures)}});
+      if (s.json) continue;
+      fmt::print("{}  seed {:<6} {:<7} {}{}\n", digits, seed, name(with), holds ? "passed" : "failed",
+                 differs ? ": another digest than in the profile before" : "");
+      std::fflush(stdout);
+      fmt::print(stderr, "{}", describe(loaded.body_path, v.failures));
+    }
+  }
+  if (s.json) put_json({{"id", loaded.id}, {"passed", passed}, {"plays", plays}});
+  s.exit_code = passed ? 0 : 1;
+}
+
 void run_scenario(const run_words& w, session& s) {
+  if (w.all) return run_all(w, s);
   const bool is_binary = !w.out.empty() && wants_binary(w.out);
   const loaded_scenario loaded = load_scenario(w.file);
   const scenario::play_options how = options_of(w, *loaded.body);
@@ -71,11 +108,14 @@ void run_scenario(const run_words& w, session& s) {
               {"ended_at", json_number(v.ended_at.ns)},
               {"failures", failures_json(v.failures)}});
   } else {
-    fmt::print("{}{}{}\n", loaded.id, loaded.title.empty() ? "" : ": ", loaded.title);
-    for (const std::string& line : v.said) fmt::print("  said: {}\n", line);
+    fmt::print("{}{}{}\n", loaded.id, loaded.title.empty() ? "" : ": ", printable(loaded.title));
+    for (const std::string& line : v.said) fmt::print("  said: {}\n", printable(line));
     fmt::print("  profile {}, seed {}: {} checks, {} events, {} of virtual time\n", name(how.with), how.seed, v.checks,
                v.journal.size(), show(duration{v.ended_at.ns}));
     fmt::print("  digest {}\n", show(v.digest));
+    if (w.seed.empty() && loaded.body->seeds.size() > 1) {
+      fmt::print("  the file lists {} seeds; --all plays each of them\n", loaded.body->seeds.size());
+    }
     if (out) fmt::print("  journal {}\n", w.out);
     std::fflush(stdout);
     fmt::print(stderr, "{}", describe(loaded.body_path, v.failures));
@@ -88,9 +128,14 @@ void lint(const std::vector<std::string>& paths, session& s) {
   json out = json::array();
   std::size_t broken = 0;
   for (const std::string& path : paths) {
-    const std::string text = read_text(path);
+    std::string text;
     std::vector<scenario::complaint> wrong;
-    static_cast<void>(scenario::read(text, "", wrong));
+    try {
+      text = read_text(path);
+      static_cast<void>(scenario::read(text, "", wrong));
+    } catch (const bad_data& error) {  // The others are still looked at.
+      wrong.push_back({{}, {}, error.what()});
+    }
     broken += wrong.empty() ? 0U : 1U;
     if (s.json) {
       json complaints = json::array();
@@ -118,7 +163,11 @@ void replay(const std::string& file, const std::string& journal, session& s) {
                                journal, recorded.header().seq_before + 1));
   }
   scenario::play_options how;
-  how.with = parse_profile(std::string(recorded.header().profile_name()));
+  try {
+    how.with = parse_profile(std::string(recorded.header().profile_name()));
+  } catch (const bad_word& error) {
+    throw bad_data(fmt::format("{}: its header names a profile that scenarios do not have: {}", journal, error.what()));
+  }
   how.seed = recorded.header().seed;
   const scenario::verdict v = scenario::play(*loaded.body, how);
   span_reader again(v.journal);
@@ -126,7 +175,8 @@ void replay(const std::string& file, const std::string& journal, session& s) {
   recorded.refuse_damage();
   // A journal that is cut is a beginning: a replay that goes on behind it is the same run.
   const bool is_cut = recorded.end() == file_end::cut;
-  const bool same = result.match() || (is_cut && !result.reference);
+  if (result.compared == 0 && !result.run) throw bad_data(fmt::format("{} has no event to compare", journal));
+  const bool same = result.compared != 0 && (result.match() || (is_cut && !result.reference));
   if (s.json) {
     put_json({{"scenario", file},
               {"journal", journal},
@@ -159,6 +209,7 @@ void add_run(CLI::App& app, session& s) {
   verb->add_option("--seed", w->seed, "Instead of the first one that the file names");
   verb->add_option("--out", w->out, "Write the journal here: .asxj for binary, .jsonl for JSON Lines");
   verb->add_flag("--force", w->force, "Replace the journal if it is there");
+  verb->add_flag("--all", w->all, "Play every profile and seed that the file lists");
   verb->add_option("--max-steps", w->max_steps, "Of each run in it; a million by default");
   verb->callback([w, &s] { run_scenario(*w, s); });
 }

@@ -22,8 +22,9 @@ namespace {
 
 namespace files = std::filesystem;
 
-constexpr std::uintmax_t most_bytes = 16U << 20;
-constexpr std::array<std::string_view, 3> profile_names{"tiny", "core", "server"};
+constexpr std::size_t most_bytes = 16U << 20;
+constexpr std::array<std::string_view, 3> profile_names{name(scenario::profile::tiny), name(scenario::profile::core),
+                                                        name(scenario::profile::server)};
 
 std::string_view line_of(std::string_view text, std::uint32_t number) {
   for (std::uint32_t line = 1; line < number; ++line) {
@@ -32,15 +33,6 @@ std::string_view line_of(std::string_view text, std::uint32_t number) {
     text.remove_prefix(end + 1);
   }
   return text.substr(0, text.find('\n'));
-}
-
-// What a terminal cannot show, or would obey, is shown as a question mark.
-std::string printable(std::string_view line) {
-  std::string out(line);
-  for (char& c : out) {
-    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f) c = c == '\t' ? ' ' : '?';
-  }
-  return out;
 }
 
 // Beside it, or in a folder beside its own: fixtures lie in a folder for each domain.
@@ -65,22 +57,30 @@ std::string find_beside(const std::string& path, const std::string& id) {
 
 }  // namespace
 
+std::string printable(std::string_view line) {
+  std::string out(line);
+  for (char& c : out) {
+    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f) c = c == '\t' ? ' ' : '?';
+  }
+  return out;
+}
+
 std::string read_text(const std::string& path) {
   std::error_code error;
   const files::file_status about = files::status(path, error);
-  if (!files::exists(about)) throw bad_data(fmt::format("{} cannot be read: there is no such file", path));
-  if (!files::is_regular_file(about)) {
-    throw bad_data(fmt::format("{} is {}; give the name of a file", path,
-                               files::is_directory(about) ? "a directory" : "no regular file"));
+  if (!files::exists(about)) throw bad_data(fmt::format("'{}' cannot be read: there is no such file", path));
+  if (files::is_directory(about)) throw bad_data(fmt::format("{} is a directory; give the name of a file", path));
+  std::ifstream in(path, std::ios::binary);  // A pipe will do.
+  std::string text;
+  std::vector<char> piece(1U << 16);
+  while (in && text.size() <= most_bytes) {
+    in.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+    text.append(piece.data(), static_cast<std::size_t>(in.gcount()));
   }
-  if (files::file_size(path, error) > most_bytes || error) {
-    throw bad_data(fmt::format("{} is no scenario: it has more than 16 MiB", path));
-  }
-  std::ifstream in(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   if (!in.is_open() || in.bad()) {
     throw bad_data(fmt::format("{} cannot be read: {}", path, std::generic_category().message(errno)));
   }
+  if (text.size() > most_bytes) throw bad_data(fmt::format("{} is no scenario: it has more than 16 MiB", path));
   return text;
 }
 
@@ -112,24 +112,24 @@ std::string describe(const std::string& path, std::string_view text, const std::
   return out;
 }
 
-std::unique_ptr<scenario::scenario> parse_scenario(const std::string& path) {
+std::unique_ptr<scenario::scenario> parse_scenario(const std::string& path, bool is_fixture) {
   const std::string text = read_text(path);
   std::vector<scenario::complaint> wrong;
-  auto out = scenario::read(text, "", wrong);
+  auto out = scenario::read(text, is_fixture ? files::path(path).filename().string() : "", wrong);
   if (!wrong.empty()) throw bad_data(describe(path, text, wrong));
   return out;
 }
 
-loaded_scenario load_scenario(const std::string& path) {
+loaded_scenario load_scenario(const std::string& path, bool is_fixture) {
   loaded_scenario out{
-      .path = path, .id = {}, .title = {}, .domain = {}, .body_path = path, .body = parse_scenario(path)};
+      .path = path, .id = {}, .title = {}, .domain = {}, .body_path = path, .body = parse_scenario(path, is_fixture)};
   out.id = out.body->id;
   out.title = out.body->title;
   out.domain = out.body->domain;
   if (out.body->same_as.empty()) return out;
   const std::string wanted = out.body->same_as;
   out.body_path = find_beside(path, wanted);
-  out.body = parse_scenario(out.body_path);
+  out.body = parse_scenario(out.body_path, is_fixture);
   if (!out.body->same_as.empty()) {
     throw bad_data(fmt::format("{}: it is the same as '{}', which is itself the same as '{}'; name that one", path,
                                wanted, out.body->same_as));

@@ -37,9 +37,12 @@ struct loaded_scenario {
 /// One line for each complaint, each with the line of the file that it is about.
 [[nodiscard]] std::string describe(const std::string& path, std::string_view text,
                                    const std::vector<scenario::complaint>& wrong);
-/// As read by asx/scenario, without following `same_as`; bad_data with the complaints.
-[[nodiscard]] std::unique_ptr<scenario::scenario> parse_scenario(const std::string& path);
-[[nodiscard]] loaded_scenario load_scenario(const std::string& path);
+/// As read by asx/scenario, without following `same_as`; bad_data with the complaints. A fixture is held to more: its
+/// name, its domain, what it pins.
+[[nodiscard]] std::unique_ptr<scenario::scenario> parse_scenario(const std::string& path, bool is_fixture = false);
+[[nodiscard]] loaded_scenario load_scenario(const std::string& path, bool is_fixture = false);
+/// What a terminal cannot show, or would obey, is a question mark.
+[[nodiscard]] std::string printable(std::string_view line);
 
 /// The profile of a word; bad_word with the nearest one.
 [[nodiscard]] scenario::profile parse_profile(const std::string& word);

@@ -67,8 +67,10 @@ _asx() {
     out += fmt::format("    \"{}\") words=\"{}\" ;;\n", p.path, words);
   }
   out += R"(  esac
-  COMPREPLY=($(compgen -W "$words" -- "$current"))
-  [[ $current == -* || -z $path ]] || COMPREPLY+=($(compgen -f -- "$current"))
+  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+  if [[ $current != -* && -n $path ]]; then
+    while IFS= read -r word; do COMPREPLY+=("$word"); done < <(compgen -f -- "$current")
+  fi
 }
 complete -o filenames -F _asx asx
 )";
@@ -94,6 +96,7 @@ std::string fish_words(const std::vector<place>& places) {
       out += fmt::format("complete -c asx -f -n '{}' -a {} -d '{}'\n", when, verb->get_name(),
                          quoted(verb->get_description()));
     }
+    if (!p.path.empty()) out += fmt::format("complete -c asx -n '{}' -l json -d 'One JSON value for programs'\n", when);
     for (const CLI::Option* option : p.app->get_options()) {
       for (const std::string& name : option->get_lnames()) {
         out += fmt::format("complete -c asx -n '{}' -l {} -d '{}'\n", when, name, quoted(option->get_description()));
@@ -131,7 +134,8 @@ std::string manual_text(const CLI::App& app, const std::vector<place>& places) {
       ".TH ASX 1 \"\" \"asx {}.{}.{}\" \"User Commands\"\n.SH NAME\nasx \\- {}\n.SH SYNOPSIS\n.B asx\n[\\-\\-json] "
       "VERB "
       "[ARGUMENT ...]\n.SH VERBS\n",
-      ASX_VERSION_MAJOR, ASX_VERSION_MINOR, ASX_VERSION_PATCH, roff(app.get_description().substr(5)));  // Without its own name.
+      ASX_VERSION_MAJOR, ASX_VERSION_MINOR, ASX_VERSION_PATCH,
+      roff(app.get_description().substr(5)));  // Without its own name.
   for (const place& p : places) {
     if (p.path.empty()) continue;
     out += fmt::format(".SS {}\n{}.\n", roff("asx " + p.path), roff(p.help));

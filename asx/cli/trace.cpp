@@ -23,13 +23,14 @@ text_port standard_output() {
   return {nullptr, [](void*, std::string_view text) { fmt::print("{}", text); }};
 }
 
-void trace(const std::string& file, const std::string& form) {
+void trace(const std::string& file, const std::string& form, const std::string& at) {
   if (std::find(forms.begin(), forms.end(), form) == forms.end()) {
     throw bad_word(fmt::format("'{}' is no form of a trace.{} There are text, json, perfetto and dot.", form,
                                suggestion(form, forms)));
   }
   if (form == "perfetto") return draw_trace(file, standard_output());
-  if (form == "dot") return draw_tree(file, standard_output());
+  if (form == "dot") return draw_tree(file, standard_output(), at);
+  if (!at.empty()) throw bad_word("--at is for --as dot, which draws one moment");
   print_events(file, form == "json");
 }
 
@@ -54,14 +55,15 @@ void digest(const std::vector<std::string>& names, const session& s) {
 
 void add_trace(CLI::App& app, session& s) {
   struct words {
-    std::string file, form = "text";
+    std::string file, form = "text", at;
   };
   auto* const verb =
       app.add_subcommand("trace", "A run as text, JSON Lines, a trace for ui.perfetto.dev or a Graphviz tree");
   auto w = std::make_shared<words>();
   verb->add_option("FILE", w->file, "A journal, or a scenario, which is played")->required();
   verb->add_option("--as", w->form, "text, json, perfetto or dot");
-  verb->callback([w, &s] { trace(w->file, s.json && w->form == "text" ? "json" : w->form); });
+  verb->add_option("--at", w->at, "Of a dot: after this event; when the shutdown begins, or at the end, by default");
+  verb->callback([w, &s] { trace(w->file, s.json && w->form == "text" ? "json" : w->form, w->at); });
 }
 
 void add_digest(CLI::App& app, session& s) {

@@ -7,13 +7,12 @@ Works in the folder of the project: it plays examples/scenarios and conformance.
 """
 
 import json
-import os
 import pathlib
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 ASX = sys.argv.pop(1)
@@ -107,13 +106,25 @@ class scenarios(unittest.TestCase):
         self.assertTrue(any("step_limit" in f["text"] for f in got["failures"]), got["failures"])
 
     def test_it_is_quick(self):
-        best = min(self.seconds("run", SLEEPERS) for _ in range(5))
-        self.assertLess(best, 0.05 * float(os.environ.get("ASX_TIME_FACTOR", "20")))
+        # Processor time: the 50 ms are of a machine that does nothing else, and this one may be busy.
+        self.assertLess(min(self.seconds("run", SLEEPERS) for _ in range(5)), 0.05)
 
     def seconds(self, *words):
-        start = time.monotonic()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         self.assertEqual(asx(*words)[0], 0)
-        return time.monotonic() - start
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    def test_all_profiles_and_seeds(self):
+        race = {"scenario_dsl_version": 1, "id": "race", "runtime": {"ready_tiebreak": "rng", "seeds": [1, 2, 3]},
+                "tasks": {"t": [{"do": "yield"}]},
+                "steps": [{"do": "spawn", "task": "t", "as": "t", "count": 6}, {"do": "run_until_idle"}]}
+        path = self.made("race.json", race)
+        got = self.answer("run", path, "--all")
+        self.assertEqual(len(got["plays"]), 9)
+        self.assertEqual(len({p["digest"] for p in got["plays"]}), 3)
+        self.assertIn("lists 3 seeds", asx("run", path)[1])
+        self.refuses(["run", path, "--all", "--seed", "1"], "leave out", code=2)
 
     # ---- lint
 
@@ -186,6 +197,8 @@ class scenarios(unittest.TestCase):
         self.assertFalse(self.answer("diff", SLEEPERS, CANCEL, code=1)["match"])
         # A journal that is cut short is a beginning, and is told as that.
         whole = pathlib.Path(self.path("run.jsonl")).read_text().splitlines(keepends=True)
+        self.refuses(["replay", CANCEL, self.made("none.jsonl", whole[0])], "no event to compare")
+        self.refuses(["replay", CANCEL, self.made("odd.jsonl", whole[0].replace("tiny", "odd") + "".join(whole[1:]))], "odd.jsonl")
         cut = self.made("cut.jsonl", "".join(whole[: len(whole) // 2]))
         code, out, err = asx("replay", CANCEL, cut)
         self.assertEqual(code, 0, err)
@@ -200,7 +213,12 @@ class scenarios(unittest.TestCase):
         lines = asx("trace", CANCEL, "--as", "json")[1].splitlines()
         self.assertEqual(len(lines), self.answer("run", CANCEL)["events"])
         self.assertTrue(json.loads(asx("trace", CANCEL, "--as", "perfetto")[1])["traceEvents"])
-        self.assertTrue(asx("trace", CANCEL, "--as", "dot")[1].startswith("digraph"))
+        tree = asx("trace", CANCEL, "--as", "dot")[1]
+        self.assertTrue(tree.startswith("digraph"))
+        self.assertIn("waiter", tree)
+        self.assertIn("cook", asx("trace", CANCEL, "--as", "dot", "--at", "40")[1])
+        self.assertEqual(asx("why", CANCEL, "cancelled", "cook")[1], out)
+        self.refuses(["why", CANCEL, "cancelled", "cok"], "Did you mean 'cook'?", code=2)
         self.refuses(["trace", CANCEL, "--as", "perfeto"], "Did you mean 'perfetto'?", code=2)
         self.refuses(["digest", str(SCENARIOS / "broken.json")], "broken.json:")
 
@@ -245,6 +263,19 @@ class scenarios(unittest.TestCase):
         got = self.answer("conform", "region-lifecycle", "--fixtures", str(folder), code=1)
         self.assertEqual(len(got["complaints"]), 2)
         self.refuses(["conform", "regoin-lifecycle-001"], "no id of the catalogue")
+        self.refuses(["conform", "region-lifecycle-001", "nosuch"], "'nosuch' is no id of the catalogue")
+        self.refuses(["conform", "cancel-protocol-006", "--profile", "tiny"], "none of these fixtures is played")
+        # A fixture without its digest, and one whose expectations fail, are not taken for right.
+        other = folder / "fixtures" / "region" / "region-lifecycle-002.json"
+        kept = json.loads((folder / "digests.json").read_text())
+        (folder / "digests.json").write_text(json.dumps({k: v for k, v in kept.items() if k != "region-lifecycle-002"}))
+        got = self.answer("conform", "region-lifecycle-002", "--fixtures", str(folder), code=1)
+        self.assertIn("keeps nothing for it", json.dumps(got))
+        tree = json.loads(other.read_text())
+        tree["steps"].append({"do": "expect", "said": ["nonsense"]})
+        other.write_text(json.dumps(tree))
+        self.answer("conform", "region-lifecycle-002", "--fixtures", str(folder), "--keep", code=1)
+        self.assertNotIn("region-lifecycle-002", json.loads((folder / "digests.json").read_text()))
         self.refuses(["conform", "--fixtures", self.path("nothing")], "cannot be read")
         self.refuses(["conform", "--codec", "jsn"], "Did you mean 'json'?", code=2)
         self.refuses(["conform", "--report", self.path("no/such/report")], "cannot be made")
