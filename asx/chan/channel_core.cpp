@@ -221,6 +221,35 @@ void permit_core::drop() noexcept {
   number_ = 0;
 }
 
+bool permit_core::is_tracked() const noexcept {
+  return held_in() != nullptr && slot_->ops == &channel_core::tracked_permit;
+}
+
+permit_name permit_core::leave_to_name() noexcept {
+  permit_name out;
+  if (channel_core* const c = held_in(); c != nullptr) {
+    out = {c->key, static_cast<std::uint32_t>(slot_ - c->permits_), number_};
+  }
+  number_ = 0;
+  return out;
+}
+
+permit_core permit_core::of(kernel& k, const permit_name& name) noexcept {
+  permit_core out;
+  if (name.number == 0) return out;
+  const thing_ref<thing> cell(static_cast<thing*>(extension::cell_at(k, name.channel.index)), name.channel.generation);
+  if (cell.is_null()) return out;
+  const thing* const there = cell.get();
+  if (there != nullptr && there->ops != &channel_core::ops_table) return out;
+  out.channel_ = {static_cast<channel_core*>(extension::cell_at(k, name.channel.index)), name.channel.generation};
+  if (const channel_core* const c = out.channel_.get(); c != nullptr) {
+    if (name.slot >= c->capacity_) return out;
+    out.slot_ = c->permits_ + name.slot;
+  }
+  out.number_ = name.number;
+  return out;
+}
+
 void permit_core::abort() noexcept {
   if (held_in() == nullptr) {
     static_cast<void>(refuse_again());

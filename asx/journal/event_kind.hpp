@@ -158,6 +158,7 @@ enum class event_kind : std::uint16_t {
   step_limit_reached = 805,
   run_idle = 806,
   runtime_ended = 807,
+  law_checked = 808,  // Of a scenario: what the model answered, without a runtime's doing.
   // 810 to 829: who asked, where, the status, and the limit that was met with its value
   refused_other = 810,
   refused_spawn = 811,

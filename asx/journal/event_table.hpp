@@ -356,6 +356,8 @@ inline constexpr auto make_event_table = [] {
        {f::time, f::none, "next deadline, 0 for none"}, "idle: {a} tasks wait"},
       {runtime_ended, "runtime_ended", "runtime", f::region, f::none, {f::status, f::none, "quiescence result"},
        nothing, "the runtime ends: {a}"},
+      {law_checked, "law_checked", "runtime", f::number, f::none, {f::status, f::none, "what it answered"},
+       {f::hash, f::none, "hash of what came out"}, "law {s} checked: {a}, {b}"},
       {refused_other, "refused_other", "kernel", f::task, f::thing, refusal, value,
        "a call by {s} refused at {o}: {a}, {A} {b}"},
       {refused_spawn, "refused_spawn", "kernel", f::task, f::region, refusal, value,
