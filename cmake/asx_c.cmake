@@ -9,7 +9,7 @@ add_library(asx_c_objects OBJECT ${asx_c_sources})
 target_link_libraries(asx_c_objects PRIVATE asx_build_flags)
 target_include_directories(asx_c_objects PRIVATE "${ASX_XXHASH_INCLUDE_DIR}")
 target_compile_options(asx_c_objects PRIVATE -fno-exceptions -fno-rtti -ffunction-sections -fdata-sections)
-target_compile_definitions(asx_c_objects PRIVATE "ASX_C_API=__attribute__((visibility(\"default\")))")
+target_compile_definitions(asx_c_objects PRIVATE ASX_ONE_THREAD "ASX_C_API=__attribute__((visibility(\"default\")))")
 asx_usage(asx_c_objects)
 set_target_properties(asx_c_objects PROPERTIES POSITION_INDEPENDENT_CODE ON)
 
