@@ -34,7 +34,7 @@ asx_status asx_foreign_open(asx_runtime* runtime, asx_task_handle task, asx_fore
   if (guard.refused != ASX_OK) return guard.refused;
   if (out == nullptr) return ASX_E_INVALID_ARGUMENT;
   const task_handle of = in(task);
-  if (of.is_null()) return ASX_E_STALE_HANDLE;
+  if (of.generation == 0) return ASX_E_STALE_HANDLE;  // A handle of no task is for signals, and not for C.
   alignas(foreign_handle) std::byte place[sizeof(foreign_handle)];
   auto* const made = new (place) foreign_handle;
   const status s = runtime->core.foreign(of, *made);

@@ -32,6 +32,13 @@
 #define ASX_NODISCARD
 #endif
 
+/* As wide in C++ as in C: a number that is none is refused, and not undefined. */
+#ifdef __cplusplus
+#define ASX_ENUM(name) enum name : int
+#else
+#define ASX_ENUM(name) enum name
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -39,7 +46,7 @@ extern "C" {
 /* ---- numbers --------------------------------------------------------------------------------------------------- */
 
 /* What became of a call. asx_status_sentence says what to do about each. */
-typedef enum asx_status {
+typedef ASX_ENUM(asx_status) {
   ASX_OK = 0,
   ASX_E_INVALID_TRANSITION = 1,
   ASX_E_REGION_NOT_OPEN = 2,
@@ -79,7 +86,7 @@ typedef enum asx_status {
   ASX_E_LAGGED = 107
 } asx_status;
 
-typedef enum asx_region_state {
+typedef ASX_ENUM(asx_region_state) {
   ASX_REGION_OPEN = 0,
   ASX_REGION_CLOSING = 1,
   ASX_REGION_DRAINING = 2,
@@ -87,7 +94,7 @@ typedef enum asx_region_state {
   ASX_REGION_CLOSED = 4
 } asx_region_state;
 
-typedef enum asx_task_state {
+typedef ASX_ENUM(asx_task_state) {
   ASX_TASK_CREATED = 0,
   ASX_TASK_RUNNING = 1,
   ASX_TASK_CANCEL_REQUESTED = 2,
@@ -96,21 +103,21 @@ typedef enum asx_task_state {
   ASX_TASK_COMPLETED = 5
 } asx_task_state;
 
-typedef enum asx_obligation_state {
+typedef ASX_ENUM(asx_obligation_state) {
   ASX_OBLIGATION_RESERVED = 0,
   ASX_OBLIGATION_COMMITTED = 1,
   ASX_OBLIGATION_ABORTED = 2,
   ASX_OBLIGATION_LEAKED = 3
 } asx_obligation_state;
 
-typedef enum asx_cancel_phase {
+typedef ASX_ENUM(asx_cancel_phase) {
   ASX_CANCEL_REQUESTED = 0,
   ASX_CANCEL_CANCELLING = 1,
   ASX_CANCEL_FINALIZING = 2,
   ASX_CANCEL_COMPLETED = 3
 } asx_cancel_phase;
 
-typedef enum asx_cancel_kind {
+typedef ASX_ENUM(asx_cancel_kind) {
   ASX_CANCEL_USER = 0,
   ASX_CANCEL_TIMEOUT = 1,
   ASX_CANCEL_DEADLINE = 2,
@@ -125,25 +132,25 @@ typedef enum asx_cancel_kind {
 } asx_cancel_kind;
 
 /* The number is the severity. */
-typedef enum asx_outcome_kind {
+typedef ASX_ENUM(asx_outcome_kind) {
   ASX_OUTCOME_OK = 0,
   ASX_OUTCOME_ERR = 1,
   ASX_OUTCOME_CANCELLED = 2,
   ASX_OUTCOME_PANICKED = 3
 } asx_outcome_kind;
 
-typedef enum asx_poll_result { ASX_POLL_PENDING = 0, ASX_POLL_READY = 1, ASX_POLL_ERROR = 2 } asx_poll_result;
+typedef ASX_ENUM(asx_poll_result) { ASX_POLL_PENDING = 0, ASX_POLL_READY = 1, ASX_POLL_ERROR = 2 } asx_poll_result;
 
-typedef enum asx_channel_state {
+typedef ASX_ENUM(asx_channel_state) {
   ASX_CHANNEL_OPEN = 0,
   ASX_CHANNEL_SENDER_CLOSED = 1,
   ASX_CHANNEL_RECEIVER_CLOSED = 2,
   ASX_CHANNEL_FULLY_CLOSED = 3
 } asx_channel_state;
 
-typedef enum asx_lane { ASX_LANE_CANCEL = 0, ASX_LANE_TIMED = 1, ASX_LANE_READY = 2, ASX_LANE_NONE = 255 } asx_lane;
+typedef ASX_ENUM(asx_lane) { ASX_LANE_CANCEL = 0, ASX_LANE_TIMED = 1, ASX_LANE_READY = 2, ASX_LANE_NONE = 255 } asx_lane;
 
-typedef enum asx_dispatch_source {
+typedef ASX_ENUM(asx_dispatch_source) {
   ASX_FROM_CANCEL = 0,
   ASX_FROM_TIMED = 1,
   ASX_FROM_READY = 2,
@@ -151,14 +158,14 @@ typedef enum asx_dispatch_source {
   ASX_FROM_STALL = 4
 } asx_dispatch_source;
 
-typedef enum asx_governor {
+typedef ASX_ENUM(asx_governor) {
   ASX_GOVERNOR_NO_PREFERENCE = 0,
   ASX_GOVERNOR_MEET_DEADLINES = 1,
   ASX_GOVERNOR_DRAIN_OBLIGATIONS = 2,
   ASX_GOVERNOR_DRAIN_REGIONS = 3
 } asx_governor;
 
-typedef enum asx_budget_part {
+typedef ASX_ENUM(asx_budget_part) {
   ASX_BUDGET_NONE = 0,
   ASX_BUDGET_DEADLINE = 1,
   ASX_BUDGET_POLLS = 2,
@@ -166,22 +173,22 @@ typedef enum asx_budget_part {
 } asx_budget_part;
 
 /* Presets of the resource contract. */
-typedef enum asx_profile { ASX_PROFILE_CORE = 0, ASX_PROFILE_TINY = 1, ASX_PROFILE_SERVER = 2 } asx_profile;
+typedef ASX_ENUM(asx_profile) { ASX_PROFILE_CORE = 0, ASX_PROFILE_TINY = 1, ASX_PROFILE_SERVER = 2 } asx_profile;
 
-typedef enum asx_leak_policy { ASX_LEAKS_PROCEED = 0, ASX_LEAKS_HOLD = 1 } asx_leak_policy;
-typedef enum asx_worker_order { ASX_ORDER_ROUND_ROBIN = 0, ASX_ORDER_DRAWN = 1 } asx_worker_order;
-typedef enum asx_tie_break { ASX_TIES_FIFO = 0, ASX_TIES_RNG = 1 } asx_tie_break;
-typedef enum asx_trace_overflow { ASX_TRACE_RING = 0, ASX_TRACE_REJECT = 1 } asx_trace_overflow;
-typedef enum asx_journal_mode {
+typedef ASX_ENUM(asx_leak_policy) { ASX_LEAKS_PROCEED = 0, ASX_LEAKS_HOLD = 1 } asx_leak_policy;
+typedef ASX_ENUM(asx_worker_order) { ASX_ORDER_ROUND_ROBIN = 0, ASX_ORDER_DRAWN = 1 } asx_worker_order;
+typedef ASX_ENUM(asx_tie_break) { ASX_TIES_FIFO = 0, ASX_TIES_RNG = 1 } asx_tie_break;
+typedef ASX_ENUM(asx_trace_overflow) { ASX_TRACE_RING = 0, ASX_TRACE_REJECT = 1 } asx_trace_overflow;
+typedef ASX_ENUM(asx_journal_mode) {
   ASX_JOURNAL_OFF = 0,
   ASX_JOURNAL_DIGEST_ONLY = 1,
   ASX_JOURNAL_FULL = 2
 } asx_journal_mode;
-typedef enum asx_ghost_mode { ASX_GHOSTS_AUTOMATIC = 0, ASX_GHOSTS_OFF = 1, ASX_GHOSTS_ON = 2 } asx_ghost_mode;
-typedef enum asx_log_level { ASX_LOG_NOTE = 0, ASX_LOG_WARNING = 1, ASX_LOG_FATAL = 2 } asx_log_level;
+typedef ASX_ENUM(asx_ghost_mode) { ASX_GHOSTS_AUTOMATIC = 0, ASX_GHOSTS_OFF = 1, ASX_GHOSTS_ON = 2 } asx_ghost_mode;
+typedef ASX_ENUM(asx_log_level) { ASX_LOG_NOTE = 0, ASX_LOG_WARNING = 1, ASX_LOG_FATAL = 2 } asx_log_level;
 
 /* Virtual time stands still until it is moved; the machine's moves by itself, and so may the host's. */
-typedef enum asx_clock_kind { ASX_CLOCK_VIRTUAL = 0, ASX_CLOCK_MACHINE = 1, ASX_CLOCK_HOST = 2 } asx_clock_kind;
+typedef ASX_ENUM(asx_clock_kind) { ASX_CLOCK_VIRTUAL = 0, ASX_CLOCK_MACHINE = 1, ASX_CLOCK_HOST = 2 } asx_clock_kind;
 
 /* Nanoseconds from where the run began. */
 typedef uint64_t asx_time;
