@@ -24,6 +24,7 @@ struct shop {
   int is_open;
 };
 
+// cut: orders
 static asx_poll_result take_orders(void *context, asx_cx *cx) {
   struct shop *shop = context;
   if (!shop->is_open) { /* Runs when this task ends, however it ends. */
@@ -40,6 +41,7 @@ static asx_poll_result take_orders(void *context, asx_cx *cx) {
     if (asx_send_permit_send(&permit, order) != ASX_OK) throw_away(order);
   }
 }
+// end: orders
 
 static asx_poll_result cook(void *context, asx_cx *cx) {
   struct shop *shop = context;
@@ -75,12 +77,14 @@ int main(void) {
     if (asx_runtime_run_until_idle(rt, ASX_MAX_STEPS, NULL) != ASX_OK) return 1;
     if (asx_runtime_advance(rt, 10 * ASX_MILLISECOND) != ASX_OK) return 1;
   }
+  // cut: close
   puts("the day ends");
   if (asx_region_close(rt, day, ASX_CANCEL_USER, "closing time") != ASX_OK) return 1;
   if (asx_runtime_run_until_idle(rt, ASX_MAX_STEPS, NULL) != ASX_OK) return 1;
   asx_outcome outcome;
   if (asx_region_outcome(rt, day, &outcome) != ASX_OK) return 1;
   printf("the day was %s; orders left over: %d\n", asx_outcome_kind_name(outcome.kind), alive);
+  // end: close
   if (asx_region_release(rt, day) != ASX_OK) return 1;
   return asx_runtime_destroy(rt) == ASX_OK ? 0 : 1;
 }

@@ -47,6 +47,7 @@ int main(void) {
     if (asx_task_spawn(rt, root, &spec, NULL) != ASX_OK) return 1;
   }
 
+  // cut: loop
   for (;;) { /* The loop that a host already has. */
     asx_step_report step = {.size = sizeof step};
     do {
@@ -57,5 +58,6 @@ int main(void) {
     if (next == ASX_TIME_NONE) break; /* Nothing will happen by itself: a real host goes on with its other work. */
     host_time = next;                 /* Here it would poll its descriptors, until `next` at the latest. */
   }
+  // end: loop
   return asx_runtime_destroy(rt) == ASX_OK ? 0 : 1;
 }

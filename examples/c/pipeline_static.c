@@ -56,6 +56,7 @@ static asx_poll_result sum(void *context, asx_cx *cx) {
   return asx_cx_set_value(cx, s->at) == ASX_OK ? ASX_POLL_READY : ASX_POLL_ERROR;
 }
 
+// cut: shrink
 /* The profile tiny reserves 190 KiB: 64 tasks of 0.8 KiB, 256 events, 16 regions and channels. Three tasks need less. */
 static void shrink(asx_resource_contract *c) {
   c->max_tasks = c->max_ready_queue = c->max_cancel_queue = c->max_waits = 8;
@@ -64,6 +65,7 @@ static void shrink(asx_resource_contract *c) {
   c->max_sync = c->max_ghost_entries = 0;
   c->max_trace_events = 64;
 }
+// end: shrink
 
 int main(void) {
   static char line[256];

@@ -9,6 +9,7 @@ struct producer {
   int next;
 };
 
+// cut: produce
 static asx_poll_result produce(void *context, asx_cx *cx) {
   struct producer *self = context;
   for (; self->next <= 5; self->next++) {
@@ -23,6 +24,7 @@ static asx_poll_result produce(void *context, asx_cx *cx) {
   }
   return asx_channel_drop_sender(&self->tx) == ASX_OK ? ASX_POLL_READY : ASX_POLL_ERROR;
 }
+// end: produce
 
 static asx_poll_result consume(void *context, asx_cx *cx) {
   asx_channel_receiver *rx = context;
@@ -36,6 +38,7 @@ static asx_poll_result consume(void *context, asx_cx *cx) {
 }
 
 int main(void) {
+  // cut: create
   asx_runtime *rt;
   asx_region_handle root;
   struct producer producer = {.next = 1};
@@ -43,6 +46,7 @@ int main(void) {
   if (asx_version_check(ASX_VERSION_NUMBER) != ASX_OK || asx_runtime_create(NULL, &rt) != ASX_OK) return 1;
   if (asx_region_root(rt, &root) != ASX_OK) return 1;
   if (asx_channel_create(rt, root, 2, free, &producer.tx, &rx) != ASX_OK) return 1;
+  // end: create
 
   asx_task_spec spec = ASX_TASK_SPEC_INIT;
   spec.poll = produce;
@@ -52,6 +56,8 @@ int main(void) {
   spec.context = &rx;
   if (asx_task_spawn(rt, root, &spec, NULL) != ASX_OK) return 1;
 
+  // cut: run
   if (asx_runtime_run_until_quiescent(rt, ASX_MAX_STEPS, NULL) != ASX_OK) return 1;
   return asx_runtime_destroy(rt) == ASX_OK ? 0 : 1;
+  // end: run
 }

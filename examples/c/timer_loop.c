@@ -19,6 +19,7 @@ int main(void) {
 
   /* The oven is slow; an update keeps the old timer when the new one is refused. */
   bread = asx_timer_update(wheel, &bread, 1800 * ASX_SECOND, (asx_waker){2, 0});
+  // cut: collect
   for (asx_time next; (next = asx_timer_next_deadline(wheel)) != ASX_TIME_NONE;) {
     asx_waker due[4];
     size_t count = asx_timer_collect_expired(wheel, next, due, 4);
@@ -26,6 +27,7 @@ int main(void) {
       printf("%6llu s  %s\n", (unsigned long long)(next / ASX_SECOND), names[due[i].word]);
     }
   }
+  // end: collect
   printf("the tea can %sbe cancelled any more\n", asx_timer_cancel(wheel, &tea) ? "" : "not ");
   return asx_timer_wheel_destroy(wheel) == ASX_OK ? 0 : 1;
 }
