@@ -19,7 +19,8 @@
  * 2  Every call answers with a status and checks its arguments: a null pointer, a stale or forged handle, a handle of
  *    another type, another thread, a call from inside a hook are refused, and nothing has changed. A runtime pointer
  *    that was freed cannot be told; neither can a forged one.
- * 3  Nothing here ends the process: the panic hook does, if it wants to; and a broken assertion, which is a bug of asx.
+ * 3  Nothing here ends the process: the panic hook does, if it wants to, and a broken assertion, which is asx's own
+ *    mistake.
  * 4  Same program, same seed, same profile: same digest.
  *
  * Names are those of the specification with asx_ in front; docs/guide/c.md is the guide.

@@ -17,53 +17,53 @@ extern "C" {
 /* `config` may be null. ASX_E_INVALID_ARGUMENT: a number out of range. ASX_E_RESOURCE_EXHAUSTED: memory was
  * refused.
  * Keeps: the memory hooks' context, until destroy. Cancel point: no. Thread: any. */
-ASX_C_API ASX_NODISCARD asx_status asx_timer_wheel_create(const asx_wheel_config *config, asx_timer_wheel **out);
+ASX_C_API ASX_NODISCARD asx_status asx_timer_wheel_create(const asx_wheel_config* config, asx_timer_wheel** out);
 
 /* Live timers go with it.
  * Keeps: nothing. Cancel point: no. Thread: the wheel's owner's. */
-ASX_C_API ASX_NODISCARD asx_status asx_timer_wheel_destroy(asx_timer_wheel *wheel);
+ASX_C_API ASX_NODISCARD asx_status asx_timer_wheel_destroy(asx_timer_wheel* wheel);
 
 /* ASX_E_TIMER_DURATION_EXCEEDED, then ASX_E_RESOURCE_EXHAUSTED. One that has passed comes out at the next
  * collect.
  * Keeps: nothing. Cancel point: no. Thread: the wheel's owner's. */
-ASX_C_API ASX_NODISCARD asx_status asx_timer_register(asx_timer_wheel *wheel, asx_time deadline, asx_waker waker,
-    asx_timer_handle *out_handle);
+ASX_C_API ASX_NODISCARD asx_status asx_timer_register(asx_timer_wheel* wheel, asx_time deadline, asx_waker waker,
+                                                      asx_timer_handle* out_handle);
 
 /* The same function under the specification's other name (R-84).
  * Keeps: nothing. Cancel point: no. Thread: the wheel's owner's. */
-ASX_C_API ASX_NODISCARD asx_status asx_timer_try_register(asx_timer_wheel *wheel, asx_time deadline, asx_waker waker,
-    asx_timer_handle *out_handle);
+ASX_C_API ASX_NODISCARD asx_status asx_timer_try_register(asx_timer_wheel* wheel, asx_time deadline, asx_waker waker,
+                                                          asx_timer_handle* out_handle);
 
 /* Moves the time to `now` and writes what is due, in order of deadline and registration. The rest comes with the
  * next call. 0 for a null wheel.
  * Keeps: nothing. Cancel point: no. Thread: the wheel's owner's. */
-ASX_C_API size_t asx_timer_collect_expired(asx_timer_wheel *wheel, asx_time now, asx_waker *out_wakers,
-    size_t max_wakers);
+ASX_C_API size_t asx_timer_collect_expired(asx_timer_wheel* wheel, asx_time now, asx_waker* out_wakers,
+                                           size_t max_wakers);
 
 /* False: it fired or was cancelled before, which is no error.
  * Keeps: nothing. Cancel point: no. Thread: the wheel's owner's. */
-ASX_C_API bool asx_timer_cancel(asx_timer_wheel *wheel, const asx_timer_handle *handle);
+ASX_C_API bool asx_timer_cancel(asx_timer_wheel* wheel, const asx_timer_handle* handle);
 
 /* Cancels and registers anew. The zero handle when that is refused; the old timer lives on then (R-85).
  * Keeps: nothing. Cancel point: no. Thread: the wheel's owner's. */
-ASX_C_API asx_timer_handle asx_timer_update(asx_timer_wheel *wheel, const asx_timer_handle *old_handle,
-    asx_time new_deadline, asx_waker waker);
+ASX_C_API asx_timer_handle asx_timer_update(asx_timer_wheel* wheel, const asx_timer_handle* old_handle,
+                                            asx_time new_deadline, asx_waker waker);
 
 /* Whether it will still fire.
  * Keeps: nothing. Cancel point: no. Thread: the wheel's owner's. */
-ASX_C_API bool asx_timer_is_live(const asx_timer_wheel *wheel, const asx_timer_handle *handle);
+ASX_C_API bool asx_timer_is_live(const asx_timer_wheel* wheel, const asx_timer_handle* handle);
 
 /* ASX_TIME_NONE when nothing is live.
  * Keeps: nothing. Cancel point: no. Thread: the wheel's owner's. */
-ASX_C_API asx_time asx_timer_next_deadline(const asx_timer_wheel *wheel);
+ASX_C_API asx_time asx_timer_next_deadline(const asx_timer_wheel* wheel);
 
 /* How many are live.
  * Keeps: nothing. Cancel point: no. Thread: the wheel's owner's. */
-ASX_C_API size_t asx_timer_live(const asx_timer_wheel *wheel);
+ASX_C_API size_t asx_timer_live(const asx_timer_wheel* wheel);
 
 /* Gives up what cancelled timers left behind, which is nothing (R-200).
  * Keeps: nothing. Cancel point: no. Thread: the wheel's owner's. */
-ASX_C_API ASX_NODISCARD asx_status asx_timer_purge(asx_timer_wheel *wheel);
+ASX_C_API ASX_NODISCARD asx_status asx_timer_purge(asx_timer_wheel* wheel);
 
 #ifdef __cplusplus
 }

@@ -2,10 +2,10 @@
  *
  * 1  Numbers are those of the specification and never change: journals and digests hold them (R-46, R-141).
  * 2  A handle is two words that name one life of one record. It may be copied, compared, kept and forged: one that
- *    names nothing alive, or something of another type, is refused with ASX_E_STALE_HANDLE. All zero is no handle.
- * 3  A struct that may grow begins with its size. Fill it with its ..._INIT first; a larger one than this library knows
- *    is refused with ASX_E_VERSION when the part that it does not know is not zero, a smaller one is completed.
- * 4  Texts that are given are copied. Texts that are reported are views: not terminated, and valid as long as it says.
+ *    names nothing alive, or something of another type, is refused with ASX_E_STALE_HANDLE. All zero is none.
+ * 3  A struct that may grow begins with its size. Fill it with its ..._INIT first. A smaller one than this library
+ *    knows is completed; a larger one is refused with ASX_E_VERSION when the part that it does not know is not zero.
+ * 4  Texts that are given are copied. Texts that are reported are views: not terminated, valid as long as it says.
  *
  * Cancel points: none. Threads: plain values. Lifetime: plain values, but for views.
  */
@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "asx/capi/asx_numbers.h"
 
 #define ASX_VERSION_MAJOR 0
 #define ASX_VERSION_MINOR 1
@@ -32,163 +34,9 @@
 #define ASX_NODISCARD
 #endif
 
-/* As wide in C++ as in C: a number that is none is refused, and not undefined. */
-#ifdef __cplusplus
-#define ASX_ENUM(name) enum name : int
-#else
-#define ASX_ENUM(name) enum name
-#endif
-
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* ---- numbers --------------------------------------------------------------------------------------------------- */
-
-/* What became of a call. asx_status_sentence says what to do about each. */
-typedef ASX_ENUM(asx_status) {
-  ASX_OK = 0,
-  ASX_E_INVALID_TRANSITION = 1,
-  ASX_E_REGION_NOT_OPEN = 2,
-  ASX_E_REGION_CLOSED = 3,
-  ASX_E_ADMISSION_CLOSED = 4,
-  ASX_E_OBLIGATION_ALREADY_RESOLVED = 5,
-  ASX_E_OBLIGATION_LEAKED = 6,
-  ASX_E_UNRESOLVED_OBLIGATIONS = 7,
-  ASX_E_INCOMPLETE_CHILDREN = 8,
-  ASX_E_STALE_HANDLE = 9,
-  ASX_E_RESOURCE_EXHAUSTED = 10,
-  ASX_E_BUDGET_EXHAUSTED = 11,
-  ASX_E_TASKS_STILL_ACTIVE = 12,
-  ASX_E_OBLIGATIONS_UNRESOLVED = 13,
-  ASX_E_REGIONS_NOT_CLOSED = 14,
-  ASX_E_TIMERS_PENDING = 15,
-  ASX_E_CHANNEL_NOT_DRAINED = 16,
-  ASX_E_WITNESS_TASK_MISMATCH = 17,
-  ASX_E_WITNESS_REGION_MISMATCH = 18,
-  ASX_E_WITNESS_EPOCH_MISMATCH = 19,
-  ASX_E_WITNESS_PHASE_REGRESSION = 20,
-  ASX_E_WITNESS_REASON_WEAKENED = 21,
-  ASX_E_DISCONNECTED = 22,
-  ASX_E_CANCELLED = 23,
-  ASX_E_FULL = 24,
-  ASX_E_EMPTY = 25,
-  ASX_E_WOULD_BLOCK = 26,
-  ASX_E_TIMER_DURATION_EXCEEDED = 27,
-
-  ASX_E_INVALID_ARGUMENT = 100,
-  ASX_E_WRONG_THREAD = 101,
-  ASX_E_REENTRANT = 102,
-  ASX_E_STEP_LIMIT = 103,
-  ASX_E_IO = 104,
-  ASX_E_CORRUPT = 105,
-  ASX_E_VERSION = 106,
-  ASX_E_LAGGED = 107
-} asx_status;
-
-typedef ASX_ENUM(asx_region_state) {
-  ASX_REGION_OPEN = 0,
-  ASX_REGION_CLOSING = 1,
-  ASX_REGION_DRAINING = 2,
-  ASX_REGION_FINALIZING = 3,
-  ASX_REGION_CLOSED = 4
-} asx_region_state;
-
-typedef ASX_ENUM(asx_task_state) {
-  ASX_TASK_CREATED = 0,
-  ASX_TASK_RUNNING = 1,
-  ASX_TASK_CANCEL_REQUESTED = 2,
-  ASX_TASK_CANCELLING = 3,
-  ASX_TASK_FINALIZING = 4,
-  ASX_TASK_COMPLETED = 5
-} asx_task_state;
-
-typedef ASX_ENUM(asx_obligation_state) {
-  ASX_OBLIGATION_RESERVED = 0,
-  ASX_OBLIGATION_COMMITTED = 1,
-  ASX_OBLIGATION_ABORTED = 2,
-  ASX_OBLIGATION_LEAKED = 3
-} asx_obligation_state;
-
-typedef ASX_ENUM(asx_cancel_phase) {
-  ASX_CANCEL_REQUESTED = 0,
-  ASX_CANCEL_CANCELLING = 1,
-  ASX_CANCEL_FINALIZING = 2,
-  ASX_CANCEL_COMPLETED = 3
-} asx_cancel_phase;
-
-typedef ASX_ENUM(asx_cancel_kind) {
-  ASX_CANCEL_USER = 0,
-  ASX_CANCEL_TIMEOUT = 1,
-  ASX_CANCEL_DEADLINE = 2,
-  ASX_CANCEL_POLL_QUOTA = 3,
-  ASX_CANCEL_COST_BUDGET = 4,
-  ASX_CANCEL_FAIL_FAST = 5,
-  ASX_CANCEL_RACE_LOST = 6,
-  ASX_CANCEL_LINKED_EXIT = 7,
-  ASX_CANCEL_PARENT = 8,
-  ASX_CANCEL_RESOURCE = 9,
-  ASX_CANCEL_SHUTDOWN = 10
-} asx_cancel_kind;
-
-/* The number is the severity. */
-typedef ASX_ENUM(asx_outcome_kind) {
-  ASX_OUTCOME_OK = 0,
-  ASX_OUTCOME_ERR = 1,
-  ASX_OUTCOME_CANCELLED = 2,
-  ASX_OUTCOME_PANICKED = 3
-} asx_outcome_kind;
-
-typedef ASX_ENUM(asx_poll_result) { ASX_POLL_PENDING = 0, ASX_POLL_READY = 1, ASX_POLL_ERROR = 2 } asx_poll_result;
-
-typedef ASX_ENUM(asx_channel_state) {
-  ASX_CHANNEL_OPEN = 0,
-  ASX_CHANNEL_SENDER_CLOSED = 1,
-  ASX_CHANNEL_RECEIVER_CLOSED = 2,
-  ASX_CHANNEL_FULLY_CLOSED = 3
-} asx_channel_state;
-
-typedef ASX_ENUM(asx_lane) { ASX_LANE_CANCEL = 0, ASX_LANE_TIMED = 1, ASX_LANE_READY = 2, ASX_LANE_NONE = 255 } asx_lane;
-
-typedef ASX_ENUM(asx_dispatch_source) {
-  ASX_FROM_CANCEL = 0,
-  ASX_FROM_TIMED = 1,
-  ASX_FROM_READY = 2,
-  ASX_FROM_FALLBACK = 3,
-  ASX_FROM_STALL = 4
-} asx_dispatch_source;
-
-typedef ASX_ENUM(asx_governor) {
-  ASX_GOVERNOR_NO_PREFERENCE = 0,
-  ASX_GOVERNOR_MEET_DEADLINES = 1,
-  ASX_GOVERNOR_DRAIN_OBLIGATIONS = 2,
-  ASX_GOVERNOR_DRAIN_REGIONS = 3
-} asx_governor;
-
-typedef ASX_ENUM(asx_budget_part) {
-  ASX_BUDGET_NONE = 0,
-  ASX_BUDGET_DEADLINE = 1,
-  ASX_BUDGET_POLLS = 2,
-  ASX_BUDGET_COST = 3
-} asx_budget_part;
-
-/* Presets of the resource contract. */
-typedef ASX_ENUM(asx_profile) { ASX_PROFILE_CORE = 0, ASX_PROFILE_TINY = 1, ASX_PROFILE_SERVER = 2 } asx_profile;
-
-typedef ASX_ENUM(asx_leak_policy) { ASX_LEAKS_PROCEED = 0, ASX_LEAKS_HOLD = 1 } asx_leak_policy;
-typedef ASX_ENUM(asx_worker_order) { ASX_ORDER_ROUND_ROBIN = 0, ASX_ORDER_DRAWN = 1 } asx_worker_order;
-typedef ASX_ENUM(asx_tie_break) { ASX_TIES_FIFO = 0, ASX_TIES_RNG = 1 } asx_tie_break;
-typedef ASX_ENUM(asx_trace_overflow) { ASX_TRACE_RING = 0, ASX_TRACE_REJECT = 1 } asx_trace_overflow;
-typedef ASX_ENUM(asx_journal_mode) {
-  ASX_JOURNAL_OFF = 0,
-  ASX_JOURNAL_DIGEST_ONLY = 1,
-  ASX_JOURNAL_FULL = 2
-} asx_journal_mode;
-typedef ASX_ENUM(asx_ghost_mode) { ASX_GHOSTS_AUTOMATIC = 0, ASX_GHOSTS_OFF = 1, ASX_GHOSTS_ON = 2 } asx_ghost_mode;
-typedef ASX_ENUM(asx_log_level) { ASX_LOG_NOTE = 0, ASX_LOG_WARNING = 1, ASX_LOG_FATAL = 2 } asx_log_level;
-
-/* Virtual time stands still until it is moved; the machine's moves by itself, and so may the host's. */
-typedef ASX_ENUM(asx_clock_kind) { ASX_CLOCK_VIRTUAL = 0, ASX_CLOCK_MACHINE = 1, ASX_CLOCK_HOST = 2 } asx_clock_kind;
 
 /* Nanoseconds from where the run began. */
 typedef uint64_t asx_time;
@@ -203,7 +51,7 @@ typedef uint64_t asx_id;
 typedef asx_id asx_task_id;
 typedef asx_id asx_region_id;
 
-/* ---- handles ---------------------------------------------------------------------------------------------------- */
+/* ---- handles --------------------------------------------------------------------------------------------------- */
 
 typedef struct asx_region_handle {
   uint64_t word;
@@ -251,20 +99,20 @@ typedef struct asx_journal_writer asx_journal_writer; /* A journal on disk. */
 
 /* The ends of a channel. Plain: copies name one end, and a dropped one is stale in all of them. */
 typedef struct asx_channel_sender {
-  asx_runtime *runtime;
+  asx_runtime* runtime;
   uint64_t word;
   uint64_t generation;
 } asx_channel_sender;
 
 typedef struct asx_channel_receiver {
-  asx_runtime *runtime;
+  asx_runtime* runtime;
   uint64_t word;
   uint64_t generation;
 } asx_channel_receiver;
 
 /* A reserved slot of a channel: to be sent or aborted, once. Its task's end aborts it. */
 typedef struct asx_send_permit {
-  asx_runtime *runtime;
+  asx_runtime* runtime;
   uint64_t word;
   uint64_t generation;
   uint64_t slot;
@@ -285,15 +133,15 @@ typedef struct asx_permit_proof {
 
 /* A handle to one task for other threads and signal handlers. It owns something: drop each exactly once. */
 typedef struct asx_foreign_handle {
-  void *core;
-  void *slot;
+  void* core;
+  void* slot;
 } asx_foreign_handle;
 
-/* ---- values ------------------------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------------------------- */
 
 /* Not terminated. */
 typedef struct asx_text {
-  const char *data;
+  const char* data;
   size_t size;
 } asx_text;
 
@@ -358,59 +206,59 @@ typedef struct asx_event {
   uint64_t cause;
 } asx_event;
 
-/* ---- what a program hands over -------------------------------------------------------------------------------------- */
+/* ---- what a program hands over --------------------------------------------------------------------------------- */
 
 /* Called by the runtime's thread. Pending: take a waker, wait, yield, or be polled again. */
-typedef asx_poll_result (*asx_poll_fn)(void *context, asx_cx *cx);
+typedef asx_poll_result (*asx_poll_fn)(void* context, asx_cx* cx);
 /* Called once, after the task has ended. */
-typedef void (*asx_drop_fn)(void *context);
+typedef void (*asx_drop_fn)(void* context);
 /* Undoes something; anything but ASX_OK is journalled, and unwinding goes on. */
-typedef asx_status (*asx_cleanup_fn)(void *context);
+typedef asx_status (*asx_cleanup_fn)(void* context);
 /* Runs when the region finalizes, last added first; may spawn into it. */
-typedef asx_status (*asx_finalizer_fn)(void *context, asx_runtime *runtime, asx_region_handle region);
+typedef asx_status (*asx_finalizer_fn)(void* context, asx_runtime* runtime, asx_region_handle region);
 /* Called once, when the region is closed; its outcome can be read then. */
-typedef void (*asx_closed_fn)(void *context, asx_region_handle region);
+typedef void (*asx_closed_fn)(void* context, asx_region_handle region);
 /* Destroys a value that nobody received. */
-typedef void (*asx_destroy_fn)(void *value);
+typedef void (*asx_destroy_fn)(void* value);
 /* Takes a piece of a report; not terminated. */
-typedef void (*asx_text_fn)(void *context, const char *text, size_t size);
+typedef void (*asx_text_fn)(void* context, const char* text, size_t size);
 
 /* Hooks must not call asx with the runtime that calls them: every call is refused with ASX_E_REENTRANT. */
 typedef struct asx_memory {
-  void *context;
-  void *(*allocate)(void *context, size_t bytes, size_t alignment); /* Null: refused. */
-  void (*release)(void *context, void *block, size_t bytes, size_t alignment);
+  void* context;
+  void* (*allocate)(void* context, size_t bytes, size_t alignment); /* Null: refused. */
+  void (*release)(void* context, void* block, size_t bytes, size_t alignment);
 } asx_memory;
 
 typedef struct asx_clock {
-  void *context;
-  asx_time (*now)(void *context); /* From 0, and never back. */
+  void* context;
+  asx_time (*now)(void* context); /* From 0, and never back. */
 } asx_clock;
 
 typedef struct asx_park {
-  void *context;
-  void (*park)(void *context, asx_time now, asx_time until); /* Returns at `until`, or earlier. */
-  void (*unpark)(void *context);                             /* By any thread, and by signal handlers. */
+  void* context;
+  void (*park)(void* context, asx_time now, asx_time until); /* Returns at `until`, or earlier. */
+  void (*unpark)(void* context);                             /* By any thread, and by signal handlers. */
 } asx_park;
 
 typedef struct asx_sink {
-  void *context;
-  void (*take)(void *context, const asx_event *events, size_t count); /* In order; at most 32 at a time. */
+  void* context;
+  void (*take)(void* context, const asx_event* events, size_t count); /* In order; at most 32 at a time. */
 } asx_sink;
 
 /* Something went wrong with nobody to blame: a panic outside of every task. Returning lets the program go on. */
 typedef struct asx_panic_hook {
-  void *context;
-  void (*panic)(void *context, const char *text);
+  void* context;
+  void (*panic)(void* context, const char* text);
 } asx_panic_hook;
 
 /* Leaks, failed cleanups, forced completions, limits that were met, panics: one line each, terminated. */
 typedef struct asx_log_hook {
-  void *context;
-  void (*log)(void *context, asx_log_level level, const char *line);
+  void* context;
+  void (*log)(void* context, asx_log_level level, const char* line);
 } asx_log_hook;
 
-/* ---- what is asked for ------------------------------------------------------------------------------------------------ */
+/* ---- what is asked for ----------------------------------------------------------------------------------------- */
 
 /* Every limit of a runtime. One that is met is a refusal that changed nothing. */
 typedef struct asx_resource_contract {
@@ -462,7 +310,7 @@ typedef struct asx_runtime_config {
   asx_clock clock;            /* Of ASX_CLOCK_HOST. */
   asx_park park;              /* How to wait for a clock that moves by itself; none: the runtime sleeps. */
   asx_sink sink;              /* Takes every event; none: nobody does. */
-  asx_journal_writer *writer; /* As well; it outlives the runtime. */
+  asx_journal_writer* writer; /* As well; it outlives the runtime. */
   asx_panic_hook panic;       /* None: the text goes to standard error, and the program goes on. */
   asx_log_hook log;
   asx_memory memory; /* Of asx_runtime_create; none: the heap. */
@@ -473,12 +321,12 @@ typedef struct asx_runtime_config {
 typedef struct asx_task_spec {
   size_t size;
   asx_poll_fn poll;
-  void *context;
+  void* context;
   asx_drop_fn drop;
   asx_budget budget;
   uint8_t priority;
   bool is_held;     /* The handle owns the result: the record stays until asx_task_release. */
-  const char *name; /* Terminated; the first 23 bytes are kept. May be null. */
+  const char* name; /* Terminated; the first 23 bytes are kept. May be null. */
 } asx_task_spec;
 #define ASX_TASK_SPEC_INIT {sizeof(asx_task_spec), NULL, NULL, NULL, ASX_BUDGET_INFINITE, 128, false, NULL}
 
@@ -489,8 +337,8 @@ typedef struct asx_region_spec {
   bool is_held;
   bool ends_when_empty; /* Closes by itself when the last child that it had has ended. */
   bool fails_fast;      /* A child that fails closes it. */
-  const char *name;
-  void *context;
+  const char* name;
+  void* context;
   asx_closed_fn closed;
   asx_task_handle owner; /* Whose cancel or end closes this region, and who ends after it. */
 } asx_region_spec;
@@ -509,10 +357,14 @@ typedef struct asx_wheel_config {
   uint64_t first_generation;
   asx_memory memory; /* None: the heap. */
 } asx_wheel_config;
-#define ASX_WHEEL_CONFIG_INIT                                                                                      \
-  {sizeof(asx_wheel_config), 65536, 2, 24 * 3600 * ASX_SECOND, 7 * 24 * 3600 * ASX_SECOND, 0, 0, 1, 1, {NULL, NULL, NULL}}
+#define ASX_WHEEL_CONFIG_INIT                                                                             \
+  {                                                                                                       \
+    sizeof(asx_wheel_config), 65536, 2, 24 * 3600 * ASX_SECOND, 7 * 24 * 3600 * ASX_SECOND, 0, 0, 1, 1, { \
+      NULL, NULL, NULL                                                                                    \
+    }                                                                                                     \
+  }
 
-/* ---- what is reported --------------------------------------------------------------------------------------------------- */
+/* ---- what is reported ------------------------------------------------------------------------------------------ */
 
 typedef struct asx_task_report {
   size_t size;
@@ -520,7 +372,7 @@ typedef struct asx_task_report {
   asx_task_state state;
   asx_lane lane; /* ASX_LANE_NONE: not queued. */
   uint64_t polls;
-  uint64_t epoch;          /* 0: nobody asked for a cancel; else phase and reason count. */
+  uint64_t epoch; /* 0: nobody asked for a cancel; else phase and reason count. */
   asx_cancel_phase phase;
   asx_cancel_reason reason;
   uint64_t cleanup_polls_left;

@@ -57,7 +57,8 @@ static asx_poll_result sum(void *context, asx_cx *cx) {
 }
 
 // cut: shrink
-/* The profile tiny reserves 190 KiB: 64 tasks of 0.8 KiB, 256 events, 16 regions and channels. Three tasks need less. */
+/* The profile tiny reserves 190 KiB: 64 tasks of 0.8 KiB, 256 events, 16 regions and channels. Three tasks need less.
+ */
 static void shrink(asx_resource_contract *c) {
   c->max_tasks = c->max_ready_queue = c->max_cancel_queue = c->max_waits = 8;
   c->max_regions = c->max_finalizers = c->max_causes = c->max_channels = 4;

@@ -24,7 +24,14 @@ HEADERS = sorted((ROOT / "asx/capi").glob("*.h"))
 TEXT = "\n".join(h.read_text() for h in HEADERS)
 DECLARATION = re.compile(r"/\*((?:(?!\*/).)*)\*/\s*ASX_C_API\s+(?:ASX_NODISCARD\s+)?([^;{}]*?\b(asx_\w+)\([^;{}]*?\));",
                          re.S)
-DECLARED = {m.group(3): (m.group(1), re.sub(r"\s+", " ", m.group(2))) for m in DECLARATION.finditer(TEXT)}
+
+
+def plain(declaration):
+    """On one line, with the stars where the specification has them."""
+    return re.sub(r"\s*\*\s*", " *", re.sub(r"\s+", " ", declaration))
+
+
+DECLARED = {m.group(3): (m.group(1), plain(m.group(2))) for m in DECLARATION.finditer(TEXT)}
 # The ten of the specification, word for word.
 SIGNATURES = """
 asx_status asx_channel_reserve(asx_channel_sender *tx, asx_cx *cx, asx_send_permit *out_permit)
