@@ -159,6 +159,11 @@ class capi_arguments : public capi_test {
            report.size = sizeof report;
            return asx_channel_inspect_receiver(with(rx, r), &report);
          }},
+        {"channel_of",
+         [this](asx_runtime* r) {
+           asx_channel_handle channel;
+           return asx_channel_of(with(tx, r), &channel);
+         }},
         {"channel_try_reserve", [this](asx_runtime* r) { return asx_channel_try_reserve(with(tx, r), &permit); }},
         {"channel_try_send", [this](asx_runtime* r) { return asx_channel_try_send(with(tx, r), nullptr); }},
         {"channel_send_evicting",
@@ -327,6 +332,9 @@ TEST_F(capi_arguments, null_pointers_are_refused_and_change_nothing) {
   EXPECT_EQ(asx_region_add_timer(rt, root, 1, nullptr), ASX_E_INVALID_ARGUMENT);
   EXPECT_EQ(asx_channel_create(rt, root, 1, nullptr, nullptr, &rx2), ASX_E_INVALID_ARGUMENT);
   EXPECT_EQ(asx_channel_create(rt, root, 1, nullptr, &tx2, nullptr), ASX_E_INVALID_ARGUMENT);
+  EXPECT_EQ(asx_channel_of(&tx, nullptr), ASX_E_INVALID_ARGUMENT);
+  EXPECT_EQ(asx_channel_inspect(rt, {0, 0}, nullptr), ASX_E_INVALID_ARGUMENT);
+  EXPECT_EQ(asx_channel_inspect(nullptr, {0, 0}, nullptr), ASX_E_INVALID_ARGUMENT);
   EXPECT_EQ(asx_channel_clone(nullptr, &tx2), ASX_E_INVALID_ARGUMENT);
   EXPECT_EQ(asx_channel_clone(&tx, nullptr), ASX_E_INVALID_ARGUMENT);
   EXPECT_EQ(asx_channel_drop_sender(nullptr), ASX_E_INVALID_ARGUMENT);

@@ -128,8 +128,7 @@ status wait_for_slot(const asx_channel_sender& tx, asx_cx& face, Ask ask) noexce
 
 extern "C" {
 
-// ---- ends
-// -------------------------------------------------------------------------------------------------------------
+// ---- ends ---------------------------------------------------------------------------------------------------------
 
 asx_status asx_channel_create(asx_runtime* runtime, asx_region_handle region, uint32_t capacity,
                               asx_destroy_fn destroy_value, asx_channel_sender* out_tx, asx_channel_receiver* out_rx) {
@@ -232,8 +231,30 @@ asx_status asx_channel_inspect_receiver(asx_channel_receiver* rx, asx_channel_re
   return c == nullptr ? out(at->end.why_not()) : give(*c, report);
 }
 
-// ---- sending
-// ------------------------------------------------------------------------------------------------------------
+// ---- sending ------------------------------------------------------------------------------------------------------
+
+asx_status asx_channel_of(asx_channel_sender* tx, asx_channel_handle* out) {
+  if (const asx_status s = refusal_of(tx); s != ASX_OK) return s;
+  const call guard(tx->runtime);
+  if (guard.refused != ASX_OK) return guard.refused;
+  if (out == nullptr) return ASX_E_INVALID_ARGUMENT;
+  const sender_cell* const from = sender_at(*tx);
+  if (from == nullptr) return ASX_E_STALE_HANDLE;
+  const channel_core* const c = from->end.get();
+  if (c == nullptr) return capi::out(from->end.why_not());
+  *out = capi::out<asx_channel_handle>(word_of(type_tag::channel, 0, c->key));
+  return ASX_OK;
+}
+
+asx_status asx_channel_inspect(asx_runtime* runtime, asx_channel_handle channel, asx_channel_report* report) {
+  const call guard(runtime);
+  if (guard.refused != ASX_OK) return guard.refused;
+  if (report == nullptr) return ASX_E_INVALID_ARGUMENT;
+  const thing_ref<channel_core> at =
+      channel_core::named(runtime->kernel(), key_of(channel.word, channel.generation, type_tag::channel, 0));
+  const channel_core* const c = at.get();
+  return c == nullptr ? out(at.absence()) : give(*c, report);
+}
 
 asx_status asx_channel_reserve(asx_channel_sender* tx, asx_cx* cx, asx_send_permit* out_permit) {
   if (const asx_status s = refusal_of(tx); s != ASX_OK) return s;
@@ -352,8 +373,7 @@ asx_status asx_channel_send_evicting(asx_channel_sender* tx, void* value, bool* 
   return ASX_OK;
 }
 
-// ---- receiving
-// ------------------------------------------------------------------------------------------------------------
+// ---- receiving ----------------------------------------------------------------------------------------------------
 
 asx_status asx_channel_recv(asx_channel_receiver* rx, asx_cx* cx, void* out_value) {
   if (const asx_status s = refusal_of(rx); s != ASX_OK) return s;
@@ -395,8 +415,7 @@ asx_status asx_channel_stop_receiving(asx_channel_receiver* rx) {
   return ASX_OK;
 }
 
-// ---- tracked permits
-// --------------------------------------------------------------------------------------------------------
+// ---- tracked permits ----------------------------------------------------------------------------------------------
 
 asx_status asx_tracked_reserve(asx_channel_sender* tx, asx_cx* cx, asx_tracked_permit* out_permit) {
   if (const asx_status s = refusal_of(tx); s != ASX_OK) return s;

@@ -52,6 +52,16 @@ ASX_C_API ASX_NODISCARD asx_status asx_channel_inspect_sender(asx_channel_sender
  * Keeps: nothing. Cancel point: no. Thread: the runtime's. */
 ASX_C_API ASX_NODISCARD asx_status asx_channel_inspect_receiver(asx_channel_receiver* rx, asx_channel_report* report);
 
+/* The channel that a sender sends to.
+ * Keeps: nothing. Cancel point: no. Thread: the runtime's. */
+ASX_C_API ASX_NODISCARD asx_status asx_channel_of(asx_channel_sender* tx, asx_channel_handle* out);
+
+/* While the channel is there, whatever ends of it are left: permits alone keep it. Set report->size first.
+ * ASX_E_DISCONNECTED: it is gone; ASX_E_STALE_HANDLE: another one took its place.
+ * Keeps: nothing. Cancel point: no. Thread: the runtime's. */
+ASX_C_API ASX_NODISCARD asx_status asx_channel_inspect(asx_runtime* runtime, asx_channel_handle channel,
+                                                       asx_channel_report* report);
+
 /* ---- sending --------------------------------------------------------------------------------------------------- */
 
 /* Waits for a slot, first come, first served. One pending reserve a sender and task (R-62).

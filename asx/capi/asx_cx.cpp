@@ -205,8 +205,7 @@ asx_status asx_cx_panic(asx_cx* face, const char* why) {
   return in_poll(face, [why](cx& c) { return c.panic(text(why)), status::ok; });
 }
 
-// ---- waits
-// ------------------------------------------------------------------------------------------------------------
+// ---- waits --------------------------------------------------------------------------------------------------------
 
 asx_status asx_sleep_until(asx_cx* face, asx_time deadline) {
   const call guard(face);

@@ -40,7 +40,7 @@ static_assert(sizeof(asx_event) == sizeof(event) && offsetof(asx_event, cause) =
               offsetof(asx_event, flags) == offsetof(event, flags));
 static_assert(sizeof(asx_region_handle) == 16 && sizeof(asx_waker) == 16 && sizeof(asx_timer_handle) == 16);
 
-// ---- hooks ----------------------------------------------------------------------------------------------------------
+// ---- hooks --------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -248,7 +248,7 @@ bool makes_sense(const asx_runtime_config& c) noexcept {
 
 }  // namespace
 
-// ---- beginning ------------------------------------------------------------------------------------------------------
+// ---- beginning ----------------------------------------------------------------------------------------------------
 
 asx_runtime::asx_runtime(const asx_runtime_config& config, memory_port outer, std::span<std::byte> own,
                          std::size_t head_bytes) noexcept

@@ -137,7 +137,7 @@ asx_status with_kernel(asx_runtime* runtime, Ask ask) noexcept {
 
 extern "C" {
 
-// ---- regions --------------------------------------------------------------------------------------------------------
+// ---- regions ------------------------------------------------------------------------------------------------------
 
 asx_status asx_region_root(asx_runtime* runtime, asx_region_handle* out) {
   const call guard(runtime);
@@ -272,7 +272,7 @@ asx_status asx_region_release(asx_runtime* runtime, asx_region_handle region) {
   return out(runtime->kernel().release_region(r));
 }
 
-// ---- tasks ----------------------------------------------------------------------------------------------------------
+// ---- tasks --------------------------------------------------------------------------------------------------------
 
 asx_status asx_task_spawn(asx_runtime* runtime, asx_region_handle region, const asx_task_spec* given,
                           asx_task_handle* out) {
@@ -436,8 +436,7 @@ asx_status asx_cancel_reason_level(asx_runtime* runtime, const asx_cancel_reason
   return ASX_OK;
 }
 
-// ---- obligations and timers of regions
-// --------------------------------------------------------------------------------
+// ---- obligations and timers of regions ----------------------------------------------------------------------------
 
 asx_status asx_obligation_reserve(asx_runtime* runtime, asx_region_handle region, asx_obligation_handle* out) {
   const call guard(runtime);

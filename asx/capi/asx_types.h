@@ -68,6 +68,12 @@ typedef struct asx_obligation_handle {
   uint64_t generation;
 } asx_obligation_handle;
 
+/* A channel itself, whatever ends of it are left; to look at it. */
+typedef struct asx_channel_handle {
+  uint64_t word;
+  uint64_t generation;
+} asx_channel_handle;
+
 /* Room for one task, taken; to be committed or abandoned. */
 typedef struct asx_task_slot {
   uint64_t word;

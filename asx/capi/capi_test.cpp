@@ -21,8 +21,7 @@ std::string_view view(asx_text t) {
   return {t.data, t.size};
 }
 
-// ---- the whole
-// -------------------------------------------------------------------------------------------------------
+// ---- the whole ----------------------------------------------------------------------------------------------------
 
 TEST_F(capi, a_version_is_served_or_refused) {
   EXPECT_EQ(asx_version(), ASX_VERSION_NUMBER);
@@ -161,8 +160,7 @@ TEST_F(capi, holds_and_slots_that_are_left_open_do_not_keep_a_runtime_alive) {
   rt = nullptr;
 }
 
-// ---- tasks and regions
-// -------------------------------------------------------------------------------------------------
+// ---- tasks and regions --------------------------------------------------------------------------------------------
 
 TEST_F(capi, a_task_hands_over_a_value_an_error_or_a_panic) {
   const asx_task_handle ok = spawn([](asx_cx* cx) {
@@ -332,8 +330,7 @@ TEST_F(capi, single_steps_close_a_region_too) {
   EXPECT_EQ(asx_region_release(rt, r), ASX_OK);
 }
 
-// ---- waits
-// ---------------------------------------------------------------------------------------------------------------
+// ---- waits --------------------------------------------------------------------------------------------------------
 
 TEST_F(capi, a_join_waits_and_gives_the_outcome) {
   const asx_task_handle slow = spawn([](asx_cx* cx) {
@@ -436,8 +433,7 @@ TEST_F(capi, a_mask_lets_cleanup_wait) {
   EXPECT_EQ(phase, 2);
 }
 
-// ---- channels
-// ------------------------------------------------------------------------------------------------------------
+// ---- channels -----------------------------------------------------------------------------------------------------
 
 class capi_channels : public capi_test {
  protected:
@@ -482,6 +478,25 @@ TEST_F(capi_channels, a_value_is_sent_once_and_a_permit_resolved_once) {
   EXPECT_EQ(value, number(1));
   EXPECT_EQ(asx_channel_try_recv(&rx, &value), ASX_E_EMPTY);
   EXPECT_TRUE(destroyed.empty());
+}
+
+TEST_F(capi_channels, a_channel_can_be_looked_at_while_a_permit_alone_keeps_it) {
+  asx_channel_handle channel{};
+  ASSERT_EQ(asx_channel_of(&tx, &channel), ASX_OK);
+  asx_send_permit p{};
+  ASSERT_EQ(asx_channel_try_reserve(&tx, &p), ASX_OK);
+  ASSERT_EQ(asx_channel_drop_sender(&tx), ASX_OK);
+  ASSERT_EQ(asx_channel_drop_receiver(&rx), ASX_OK);
+  EXPECT_EQ(asx_channel_of(&tx, &channel), ASX_E_STALE_HANDLE);
+  asx_channel_report report{};
+  report.size = sizeof report;
+  ASSERT_EQ(asx_channel_inspect(rt, channel, &report), ASX_OK);
+  EXPECT_EQ(report.reserved, 1U);
+  asx_send_permit_abort(&p);
+  EXPECT_EQ(asx_channel_inspect(rt, channel, &report), ASX_E_DISCONNECTED);
+  for (const asx_channel_handle bent : forged(channel)) {
+    EXPECT_NE(asx_channel_inspect(rt, bent, &report), ASX_OK);
+  }
 }
 
 TEST_F(capi_channels, full_and_evicting) {
@@ -613,8 +628,7 @@ TEST_F(capi_channels, a_tracked_permit_is_kept_given_back_or_missed) {
   EXPECT_EQ(look().reserved, 0U);
 }
 
-// ---- timers, laws, journal
-// --------------------------------------------------------------------------------------------------
+// ---- timers, laws, journal ----------------------------------------------------------------------------------------
 
 TEST_F(capi, timers_of_regions) {
   asx_timer_handle timer{};

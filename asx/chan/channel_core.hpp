@@ -236,6 +236,8 @@ class ASX_API channel_core final : public thing {
     return reinterpret_cast<T*>(ring_) + tail_index();
   }
 
+  /// The channel of that cell and life, there or not; null when the numbers never named one.
+  [[nodiscard]] static thing_ref<channel_core> named(kernel& k, slab_key key) noexcept;
   /// Calls visit(place) for every place of the ring; for who puts the same behind every value, before the first one.
   template <class Visit>
   void for_each_place(Visit visit) noexcept {
