@@ -112,11 +112,13 @@ status kernel::inspect(obligation_handle obligation, obligation_state& out) cons
 
 status kernel::add_timer(task_record* t, region_record& r, instant deadline, slab_key& out) noexcept {
   constexpr auto kind = event_kind::refused_timer;
-  // a closing region takes timers only from those who clean up, or are masked and have not seen it.
+  // a closing region takes timers only from those who clean up, or are masked and have not seen it; also
+  // one that wakes nobody, when a task of the region asks for it.
   bool is_admitted = r.state == region_state::open;
-  if (r.state == region_state::draining && t != nullptr) {
-    is_admitted =
-        t->state == task_state::cancelling || (t->state == task_state::cancel_requested && t->mask_depth != 0);
+  const task_record* const asks = t != nullptr ? t : current_;
+  if (r.state == region_state::draining && asks != nullptr && asks->region == &r) {
+    is_admitted = asks->state == task_state::cancelling ||
+                  (asks->state == task_state::cancel_requested && asks->mask_depth != 0);
   }
   if (r.state == region_state::finalizing) is_admitted = is_finalizer_call(r);
   if (!is_admitted) return refuse(kind, r.id.value, {status::region_not_open});
@@ -136,7 +138,8 @@ status kernel::add_timer(task_record* t, region_record& r, instant deadline, sla
   const status s = wheel_.register_timer(deadline, {made.key.index, made.key.generation}, timer.wheel);
   if (s != status::ok) {
     timers_.release(made.key);
-    return refuse(kind, r.id.value, {s, s == full ? limit_code::timers : limit_code::none, wheel_.capacity()});
+    if (s == full) return refuse(kind, r.id.value, {s, limit_code::timers, wheel_.capacity()});
+    return refuse(kind, r.id.value, {s});  // No limit was met, and none is named: profiles must agree.
   }
   timer.key = made.key;
   timer.task = t;

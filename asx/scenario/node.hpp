@@ -46,6 +46,7 @@ struct node {
   std::uint64_t number = 0;         // Of a number.
   std::string text{};               // Of a text.
   std::vector<std::string> keys{};  // Of an object, beside its items.
+  std::vector<position> keys_at{};  // Where each key stands.
   std::vector<node> items{};        // Of a list or an object.
 
   [[nodiscard]] bool is(node_kind k) const noexcept { return kind == k; }

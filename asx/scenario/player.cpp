@@ -1,0 +1,331 @@
+// The play as a whole: the driver's steps, answers, names, the end.
+#include "asx/scenario/player.hpp"
+
+#include <algorithm>
+
+#include "asx/scenario/detail/play.hpp"
+#include "asx/scenario/world_kernel.hpp"
+
+namespace asx::scenario {
+
+verdict play(const scenario& s, const play_options& options) {
+  return detail::play_run(s, options).run();
+}
+
+}  // namespace asx::scenario
+
+namespace asx::scenario::detail {
+
+play_run::play_run(const scenario& s, const play_options& options) : s_(s), options_(options) {}
+
+play_run::~play_run() {
+  if (world_ == nullptr) return;
+  world_->take_down();  // Scripts end while everything that they look at is still here.
+  world_.reset();
+}
+
+verdict play_run::run() {
+  world_ = options_.make_world != nullptr ? options_.make_world() : make_kernel_world();
+  runtime_config config = s_.settings;
+  config.contract = s_.contract_for(options_.with);
+  config.seed = options_.seed;
+  const event_sink sink{&out_.journal, [](void* journal, std::span<const event> batch) noexcept {
+                          auto& all = *static_cast<std::vector<event>*>(journal);
+                          all.insert(all.end(), batch.begin(), batch.end());
+                        }};
+  if (const status s = world_->start(config, sink); s != status::ok) {
+    out_.failures.push_back({s_.tree.at, "runtime", "the runtime does not start: " + std::string(name(s))});
+    world_.reset();
+    return std::move(out_);
+  }
+  bind_as({}, "root", {thing::region, root_ref, 1});
+  actor driver;
+  driver.is_driver = true;
+  run_list(driver, s_.driver, "steps");
+  if (s_.shuts_down && !was_shut_down_) {
+    const quiescence_look end = world_->shutdown({}, options_.max_steps);
+    count_check();
+    if (!end.failed.empty()) {
+      out_.failures.push_back(
+          {s_.tree.at, "shutdown", "the shutdown does not end in quiescence: " + show_all(end.failed)});
+    }
+  }
+  out_.limit_refusals = count_limit_refusals();
+  out_.digest = world_->digest();
+  out_.ended_at = world_->look().now;
+  return std::move(out_);  // What is taken down afterwards is told to what is left here.
+}
+
+const std::vector<event>& play_run::events() {
+  world_->settle_journal();
+  return out_.journal;
+}
+
+// ---- steps -------------------------------------------------------------------------------------------------------
+
+void play_run::run_list(const actor& who, const steps& list, const std::string& path) {
+  actor at = who;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    at.path = path + '[' + std::to_string(i) + ']';
+    status answer = status::ok;
+    if (!perform(at, list[i], answer)) continue;
+    const judgement next = judge(at, list[i], answer);
+    if (next.go == next_step::branch) run_list(who, *next.branch, at.path + ".on." + std::string(next.label));
+  }
+}
+
+status play_run::run_block(void* block) {
+  const sync_block& b = *static_cast<const sync_block*>(block);
+  b.home->run_list(b.who, *b.list, b.who.path);
+  return b.returns;
+}
+
+bool play_run::perform(actor& who, const step& st, status& answer) {
+  const bool looks = flag_in(*st.fields, "unchanged");
+  const std::uint64_t before = looks ? world_->state_hash() : 0;
+  const std::uint64_t wheels_before = looks ? wheels_hash() : 0;
+  bool is_done = false;
+  if (st.what == op::expect) {
+    expect(who, st);
+    is_done = true;
+  } else if (info(st.what).is_law) {
+    is_done = perform_law(who, st, answer);
+  } else if (st.what <= op::release) {
+    is_done = perform_region(who, st, answer);
+  } else if (st.what <= op::wake) {
+    is_done = perform_task(who, st, answer);
+  } else if (st.what >= op::channel && st.what <= op::try_recv) {
+    is_done = perform_channel(who, st, answer);
+  } else if (st.what <= op::expect) {
+    is_done = perform_thing(who, st, answer);
+  } else {
+    is_done = perform_driver(who, st, answer);
+  }
+  if (looks && is_done) {
+    count_check();
+    if (world_->state_hash() != before || wheels_hash() != wheels_before) {
+      fail(who, st, "expected the state unchanged, and it changed");
+    }
+  }
+  return is_done;
+}
+
+bool play_run::knows(const step& st, status answer) {
+  if (std::find(st.expected.begin(), st.expected.end(), answer) != st.expected.end()) return true;
+  return std::any_of(st.on.begin(), st.on.end(), [answer](const auto& branch) { return branch.first == answer; });
+}
+
+judgement play_run::judge(const actor& who, const step& st, status answer) {
+  if (st.what == op::expect) return {};
+  count_check();
+  for (const auto& [on, branch] : st.on) {
+    if (on == answer) return {next_step::branch, &branch, name(answer)};
+  }
+  if (knows(st, answer)) return {};
+  if (answer == status::cancelled && who.task != nullptr && info(st.what).is_cancel_point && !st.says_status) {
+    return {next_step::cancelled, nullptr, {}};
+  }
+  fail_expected(who, st, "status", show_statuses(st.expected), name(answer));
+  return {};
+}
+
+// ---- names -------------------------------------------------------------------------------------------------------
+
+const bound* play_run::find_name(const actor& who, std::string_view name) const {
+  const bool is_own = name.starts_with('$');
+  if (is_own && who.own == nullptr) return nullptr;
+  const name_table& table = is_own ? who.own->names : names_;
+  const auto found = table.find(name);
+  return found == table.end() ? nullptr : &found->second;
+}
+
+const bound* play_run::find(const actor& who, const step& st, std::string_view field, std::uint32_t kinds) {
+  const std::string_view name = text_in(*st.fields, field);
+  const bound* const found = find_name(who, name);
+  if (found == nullptr) {
+    fail(who, st, "nothing is called '" + std::string(name) + "' yet");
+    return nullptr;
+  }
+  if ((found->what & kinds) == 0) {
+    fail(who, st, "'" + std::string(name) + "' is " + std::string(noun_of(found->what)) + " now");
+    return nullptr;
+  }
+  return found;
+}
+
+std::optional<ref> play_run::region_of(const actor& who, const step& st, std::string_view field) {
+  if (st.fields->find(field) == nullptr) return who.region;
+  const bound* const found = find(who, st, field, thing::region);
+  return found == nullptr ? std::nullopt : std::optional<ref>(found->at);
+}
+
+void play_run::bind(const actor& who, const step& st, std::string_view field, const bound& what) {
+  if (const node* const as = st.fields->find(field); as != nullptr) bind_as(who, as->text, what);
+}
+
+void play_run::bind_as(const actor& who, std::string_view name, const bound& what) {
+  const bool is_own = name.starts_with('$') && who.own != nullptr;
+  (is_own ? who.own->names : names_).insert_or_assign(std::string(name), what);
+  if (is_own && (what.what & (thing::sender | thing::receiver | thing::permit)) != 0) who.own->ends.push_back(what);
+  const char type = what.what == thing::region                             ? 'r'
+                    : what.what == thing::task                             ? 't'
+                    : what.what == thing::obligation                       ? 'o'
+                    : what.what == thing::timer                            ? 'm'
+                    : (what.what & (thing::sender | thing::receiver)) != 0 ? 'c'
+                                                                           : '\0';
+  if (type != '\0' && what.id != 0) out_.names.push_back({type, what.id, std::string(name)});
+}
+
+std::string play_run::name_of(char type, std::uint64_t id) const {
+  for (auto n = out_.names.rbegin(); n != out_.names.rend(); ++n) {
+    if (n->type == type && n->id == id) return n->name;
+  }
+  if (id == 0) return "none";
+  constexpr std::pair<char, std::string_view> nouns[] = {
+      {'r', "region "}, {'t', "task "}, {'o', "obligation "}, {'c', "channel "}, {'m', "timer "}};
+  for (const auto& [letter, noun] : nouns) {
+    if (letter == type) return std::string(noun) + std::to_string(id);
+  }
+  return std::to_string(id);
+}
+
+void play_run::drop_end(const bound& end) {
+  if (end.what == thing::sender) world_->drop_sender(end.at);
+  if (end.what == thing::receiver) world_->drop_receiver(end.at);
+  if (end.what == thing::permit) world_->drop_permit(end.at);
+}
+
+// ---- what is wrong -----------------------------------------------------------------------------------------------
+
+std::string play_run::path_of(const actor& who) {
+  return who.task != nullptr ? who.task->path() : who.path;
+}
+
+void play_run::fail(const actor& who, const step& st, std::string text) {
+  out_.failures.push_back({st.fields->at, path_of(who) + ' ' + std::string(name(st.what)), std::move(text)});
+}
+
+void play_run::fail_expected(const actor& who, const step& st, std::string_view what, std::string_view wanted,
+                             std::string_view got) {
+  std::string text = "expected ";
+  text += what;
+  text += ' ';
+  text += wanted;
+  text += ", got ";
+  text += got;
+  fail(who, st, std::move(text));
+}
+
+void play_run::want_number(const actor& who, const step& st, std::string_view field, std::uint64_t got) {
+  const node* const wanted = st.fields->find(field);
+  if (wanted == nullptr) return;
+  count_check();
+  if (number_of(*wanted) != got) fail_expected(who, st, field, std::to_string(number_of(*wanted)), std::to_string(got));
+}
+
+void play_run::want_flag(const actor& who, const step& st, std::string_view field, bool got) {
+  const node* const wanted = st.fields->find(field);
+  if (wanted == nullptr) return;
+  count_check();
+  if (wanted->flag != got) fail_expected(who, st, field, show(wanted->flag), show(got));
+}
+
+void play_run::want_word(const actor& who, const step& st, std::string_view field, std::string_view got) {
+  const node* const wanted = st.fields->find(field);
+  if (wanted == nullptr) return;
+  count_check();
+  if (wanted->text != got) fail_expected(who, st, field, wanted->text, got);
+}
+
+// ---- the driver's own --------------------------------------------------------------------------------------------
+
+bool play_run::perform_driver(actor& who, const step& st, status& answer) {
+  const node& f = *st.fields;
+  const std::uint64_t limit = std::min(number_in(f, "max_steps", options_.max_steps), options_.max_steps);
+  switch (st.what) {
+    case op::set_governor: {
+      const std::size_t to = index_in(text_in(f, "to"), governor_words()).value_or(0);
+      world_->set_governor(static_cast<governor>(to));
+      return true;
+    }
+    case op::advance: {
+      const duration by = f.find("by") != nullptr ? duration_in(f, "by") : moment_in(f, "to") - world_->look().now;
+      answer = world_->advance(by);
+      return true;
+    }
+    case op::step: {
+      std::optional<std::uint32_t> worker;
+      if (f.find("worker") != nullptr) worker = static_cast<std::uint32_t>(number_in(f, "worker"));
+      step_look last;
+      const std::uint64_t times = std::min(number_in(f, "times", 1), options_.max_steps);
+      for (std::uint64_t i = 0; i < times; ++i) last = world_->step(worker);
+      answer = last.refused;
+      if (knows(st, answer)) look_at_step(who, st, last);
+      return true;
+    }
+    case op::run_until_idle:
+    case op::run_until_quiescent: {
+      const run_look ran =
+          st.what == op::run_until_idle ? world_->run_until_idle(limit) : world_->run_until_quiescent(limit);
+      answer = ran.ended;
+      if (knows(st, answer)) want_number(who, st, "steps", ran.steps);
+      return true;
+    }
+    case op::shutdown: shut_down(who, st, answer); return true;
+    case op::certificate: look_at_certificate(who, st); return true;
+    case op::reset_certificate: world_->reset_certificate(); return true;
+    default: break;
+  }
+  fail(who, st, "only a task that is polled can do this");
+  return false;
+}
+
+void play_run::look_at_step(const actor& who, const step& st, const step_look& last) {
+  want_flag(who, st, "idle", last.is_idle);
+  const bool asks = st.fields->find("task") != nullptr || st.fields->find("from") != nullptr;
+  if (asks && last.is_idle) {
+    count_check();
+    fail(who, st, "expected a dispatch, got an idle step");
+    return;
+  }
+  if (st.fields->find("task") != nullptr) {
+    const bound* const wanted = find(who, st, "task", thing::task);
+    count_check();
+    if (wanted != nullptr && wanted->id != last.task.value) {
+      fail_expected(who, st, "task", text_in(*st.fields, "task"), name_of('t', last.task.value));
+    }
+  }
+  want_word(who, st, "from", dispatch_words()[static_cast<std::size_t>(last.from)]);
+}
+
+void play_run::shut_down(const actor& who, const step& st, status& answer) {
+  was_shut_down_ = true;
+  const quiescence_look end = world_->shutdown(duration_in(*st.fields, "grace"), options_.max_steps);
+  if (st.says_status) answer = end.first;
+  count_check();
+  const bool wanted = flag_in(*st.fields, "quiescent", !st.says_status || st.expected[0] == status::ok);
+  if (end.failed.empty() == wanted) return;
+  fail_expected(who, st, "quiescent", show(wanted), wanted ? "false: " + show_all(end.failed) : "true");
+}
+
+void play_run::look_at_certificate(const actor& who, const step& st) {
+  const fairness_certificate now = world_->certificate();
+  want_number(who, st, "cancel", now.cancel_dispatches);
+  want_number(who, st, "timed", now.timed_dispatches);
+  want_number(who, st, "ready", now.ready_dispatches);
+  want_number(who, st, "fallback", now.fallback_cancel_dispatches);
+  want_number(who, st, "base_exceedances", now.base_limit_exceedances);
+  want_number(who, st, "effective_exceedances", now.effective_limit_exceedances);
+  want_number(who, st, "max_effective", now.max_effective_limit_observed);
+  if (st.fields->find("same_as") != nullptr) {
+    const bound* const earlier = find(who, st, "same_as", thing::certificate);
+    count_check();
+    if (earlier != nullptr && certificates_[earlier->at] != now.witness_hash()) {
+      fail(who, st, "expected the same hash as '" + std::string(text_in(*st.fields, "same_as")) + "', got another");
+    }
+  }
+  certificates_.push_back(now.witness_hash());
+  bind(who, st, "as", {thing::certificate, static_cast<ref>(certificates_.size() - 1), 0});
+}
+
+}  // namespace asx::scenario::detail
