@@ -28,38 +28,38 @@ extern "C" {
  * ASX_E_INVALID_ARGUMENT. `destroy` may be null.
  * Keeps: destroy, until the channel is gone; both ends are the caller's to drop. Cancel point: no. Thread: the
  * runtime's. */
-ASX_C_API ASX_NODISCARD asx_status asx_channel_create(asx_runtime* runtime, asx_region_handle region, uint32_t capacity,
+ASX_NODISCARD ASX_C_API asx_status asx_channel_create(asx_runtime* runtime, asx_region_handle region, uint32_t capacity,
                                                       asx_destroy_fn destroy, asx_channel_sender* out_tx,
                                                       asx_channel_receiver* out_rx);
 
 /* Another sender.
  * Keeps: an end, to be dropped. Cancel point: no. Thread: the runtime's. */
-ASX_C_API ASX_NODISCARD asx_status asx_channel_clone(asx_channel_sender* tx, asx_channel_sender* out);
+ASX_NODISCARD ASX_C_API asx_status asx_channel_clone(asx_channel_sender* tx, asx_channel_sender* out);
 
 /* Its pending reserves leave with it. The last one that goes tells the receiver.
  * Keeps: nothing. Cancel point: no. Thread: the runtime's. */
-ASX_C_API ASX_NODISCARD asx_status asx_channel_drop_sender(asx_channel_sender* tx);
+ASX_NODISCARD ASX_C_API asx_status asx_channel_drop_sender(asx_channel_sender* tx);
 
 /* What is queued is destroyed, and waiting senders are told.
  * Keeps: nothing. Cancel point: no. Thread: the runtime's. */
-ASX_C_API ASX_NODISCARD asx_status asx_channel_drop_receiver(asx_channel_receiver* rx);
+ASX_NODISCARD ASX_C_API asx_status asx_channel_drop_receiver(asx_channel_receiver* rx);
 
 /* Set report->size first.
  * Keeps: nothing. Cancel point: no. Thread: the runtime's. */
-ASX_C_API ASX_NODISCARD asx_status asx_channel_inspect_sender(asx_channel_sender* tx, asx_channel_report* report);
+ASX_NODISCARD ASX_C_API asx_status asx_channel_inspect_sender(asx_channel_sender* tx, asx_channel_report* report);
 
 /* Set report->size first.
  * Keeps: nothing. Cancel point: no. Thread: the runtime's. */
-ASX_C_API ASX_NODISCARD asx_status asx_channel_inspect_receiver(asx_channel_receiver* rx, asx_channel_report* report);
+ASX_NODISCARD ASX_C_API asx_status asx_channel_inspect_receiver(asx_channel_receiver* rx, asx_channel_report* report);
 
 /* The channel that a sender sends to.
  * Keeps: nothing. Cancel point: no. Thread: the runtime's. */
-ASX_C_API ASX_NODISCARD asx_status asx_channel_of(asx_channel_sender* tx, asx_channel_handle* out);
+ASX_NODISCARD ASX_C_API asx_status asx_channel_of(asx_channel_sender* tx, asx_channel_handle* out);
 
 /* While the channel is there, whatever ends of it are left: permits alone keep it. Set report->size first.
  * ASX_E_DISCONNECTED: it is gone; ASX_E_STALE_HANDLE: another one took its place.
  * Keeps: nothing. Cancel point: no. Thread: the runtime's. */
-ASX_C_API ASX_NODISCARD asx_status asx_channel_inspect(asx_runtime* runtime, asx_channel_handle channel,
+ASX_NODISCARD ASX_C_API asx_status asx_channel_inspect(asx_runtime* runtime, asx_channel_handle channel,
                                                        asx_channel_report* report);
 
 /* ---- sending --------------------------------------------------------------------------------------------------- */
@@ -67,20 +67,20 @@ ASX_C_API ASX_NODISCARD asx_status asx_channel_inspect(asx_runtime* runtime, asx
 /* Waits for a slot, first come, first served. One pending reserve a sender and task (R-62).
  * Keeps: a wait, until it answers something else than ASX_E_WOULD_BLOCK; the permit is the caller's to resolve.
  * Cancel point: yes. Thread: the runtime's, in a poll. */
-ASX_C_API ASX_NODISCARD asx_status asx_channel_reserve(asx_channel_sender* tx, asx_cx* cx, asx_send_permit* out_permit);
+ASX_NODISCARD ASX_C_API asx_status asx_channel_reserve(asx_channel_sender* tx, asx_cx* cx, asx_send_permit* out_permit);
 
 /* Gives that wait up. ASX_E_INVALID_ARGUMENT: there is none.
  * Keeps: nothing. Cancel point: no. Thread: the runtime's, in a poll. */
-ASX_C_API ASX_NODISCARD asx_status asx_channel_stop_reserving(asx_channel_sender* tx, asx_cx* cx);
+ASX_NODISCARD ASX_C_API asx_status asx_channel_stop_reserving(asx_channel_sender* tx, asx_cx* cx);
 
 /* ASX_E_FULL: no slot, or others wait for one.
  * Keeps: nothing: the permit is the caller's to resolve. Cancel point: no. Thread: the runtime's. */
-ASX_C_API ASX_NODISCARD asx_status asx_channel_try_reserve(asx_channel_sender* tx, asx_send_permit* out_permit);
+ASX_NODISCARD ASX_C_API asx_status asx_channel_try_reserve(asx_channel_sender* tx, asx_send_permit* out_permit);
 
 /* Never fails for room. ASX_E_DISCONNECTED: the receiver is gone; the permit is resolved, the value is still the
  * caller's. ASX_E_OBLIGATION_ALREADY_RESOLVED: it was resolved before.
  * Keeps: value, when it says ASX_OK. Cancel point: no. Thread: the runtime's. */
-ASX_C_API ASX_NODISCARD asx_status asx_send_permit_send(asx_send_permit* permit, void* value);
+ASX_NODISCARD ASX_C_API asx_status asx_send_permit_send(asx_send_permit* permit, void* value);
 
 /* The slot comes back. Nothing for one that was resolved, or is null.
  * Keeps: nothing. Cancel point: no. Thread: the runtime's. */
@@ -92,12 +92,12 @@ ASX_C_API bool asx_send_permit_is_held(const asx_send_permit* permit);
 
 /* Without a permit. ASX_E_FULL, and the value is still the caller's.
  * Keeps: value, when it says ASX_OK. Cancel point: no. Thread: the runtime's. */
-ASX_C_API ASX_NODISCARD asx_status asx_channel_try_send(asx_channel_sender* tx, void* value);
+ASX_NODISCARD ASX_C_API asx_status asx_channel_try_send(asx_channel_sender* tx, void* value);
 
 /* Takes the oldest message out when there is no room; *evicted is then the caller's. Either pointer may be null:
  * what is evicted is destroyed then.
  * Keeps: value, when it says ASX_OK. Cancel point: no. Thread: the runtime's. */
-ASX_C_API ASX_NODISCARD asx_status asx_channel_send_evicting(asx_channel_sender* tx, void* value, bool* evicts,
+ASX_NODISCARD ASX_C_API asx_status asx_channel_send_evicting(asx_channel_sender* tx, void* value, bool* evicts,
                                                              void** evicted);
 
 /* ---- receiving ------------------------------------------------------------------------------------------------- */
@@ -106,15 +106,15 @@ ASX_C_API ASX_NODISCARD asx_status asx_channel_send_evicting(asx_channel_sender*
  * nobody can send any more.
  * Keeps: a wait, until it answers something else than ASX_E_WOULD_BLOCK; the value is the caller's. Cancel
  * point: yes. Thread: the runtime's, in a poll. */
-ASX_C_API ASX_NODISCARD asx_status asx_channel_recv(asx_channel_receiver* rx, asx_cx* cx, void* out_value);
+ASX_NODISCARD ASX_C_API asx_status asx_channel_recv(asx_channel_receiver* rx, asx_cx* cx, void* out_value);
 
 /* The same without waiting, also in cleanup: ASX_E_EMPTY.
  * Keeps: nothing: the value is the caller's. Cancel point: no. Thread: the runtime's. */
-ASX_C_API ASX_NODISCARD asx_status asx_channel_try_recv(asx_channel_receiver* rx, void* out_value);
+ASX_NODISCARD ASX_C_API asx_status asx_channel_try_recv(asx_channel_receiver* rx, void* out_value);
 
 /* Takes back what a recv that said ASX_E_WOULD_BLOCK left behind.
  * Keeps: nothing. Cancel point: no. Thread: the runtime's. */
-ASX_C_API ASX_NODISCARD asx_status asx_channel_stop_receiving(asx_channel_receiver* rx);
+ASX_NODISCARD ASX_C_API asx_status asx_channel_stop_receiving(asx_channel_receiver* rx);
 
 /* ---- tracked permits: each is an obligation as well ------------------------------------------------------------ */
 
@@ -122,26 +122,26 @@ ASX_C_API ASX_NODISCARD asx_status asx_channel_stop_receiving(asx_channel_receiv
  * (R-128).
  * Keeps: a wait, until it answers something else than ASX_E_WOULD_BLOCK; the permit is the caller's to resolve.
  * Cancel point: yes. Thread: the runtime's, in a poll. */
-ASX_C_API ASX_NODISCARD asx_status asx_tracked_reserve(asx_channel_sender* tx, asx_cx* cx,
+ASX_NODISCARD ASX_C_API asx_status asx_tracked_reserve(asx_channel_sender* tx, asx_cx* cx,
                                                        asx_tracked_permit* out_permit);
 
 /* `region`: whose obligation; null in a poll: its task's. ASX_E_INVALID_ARGUMENT: null outside of polls.
  * Keeps: nothing: the permit is the caller's to resolve. Cancel point: no. Thread: the runtime's. */
-ASX_C_API ASX_NODISCARD asx_status asx_tracked_try_reserve(asx_channel_sender* tx, const asx_region_handle* region,
+ASX_NODISCARD ASX_C_API asx_status asx_tracked_try_reserve(asx_channel_sender* tx, const asx_region_handle* region,
                                                            asx_tracked_permit* out_permit);
 
 /* As asx_send_permit_send; ASX_OK commits the obligation, ASX_E_DISCONNECTED aborts it. `proof` may be null.
  * Keeps: value, when it says ASX_OK. Cancel point: no. Thread: the runtime's. */
-ASX_C_API ASX_NODISCARD asx_status asx_tracked_send(asx_tracked_permit* permit, void* value, asx_permit_proof* proof);
+ASX_NODISCARD ASX_C_API asx_status asx_tracked_send(asx_tracked_permit* permit, void* value, asx_permit_proof* proof);
 
 /* The slot comes back, and the obligation is aborted. `proof` may be null. ASX_E_OBLIGATION_ALREADY_RESOLVED.
  * Keeps: nothing. Cancel point: no. Thread: the runtime's. */
-ASX_C_API ASX_NODISCARD asx_status asx_tracked_abort(asx_tracked_permit* permit, asx_permit_proof* proof);
+ASX_NODISCARD ASX_C_API asx_status asx_tracked_abort(asx_tracked_permit* permit, asx_permit_proof* proof);
 
 /* Forgets it: the slot comes back, the task panics, and its region reports a leak (R-32); who is cancelled has
  * not forgotten, and aborts (R-236).
  * Keeps: nothing. Cancel point: no. Thread: the runtime's. */
-ASX_C_API ASX_NODISCARD asx_status asx_tracked_drop(asx_tracked_permit* permit);
+ASX_NODISCARD ASX_C_API asx_status asx_tracked_drop(asx_tracked_permit* permit);
 
 /* Whether it is unresolved.
  * Keeps: nothing. Cancel point: no. Thread: the runtime's. */

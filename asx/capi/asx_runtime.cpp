@@ -353,6 +353,8 @@ asx_status asx_runtime_destroy(asx_runtime* runtime) {
     if (guard.refused != ASX_OK) return guard.refused;
     if (runtime->depth != 1 || runtime->kernel().is_inside()) return ASX_E_REENTRANT;
     runtime->slots.for_each([runtime](slot_cell& s, slab_key key) {
+      if (s.is_spoken_for) return;
+      s.is_spoken_for = true;
       runtime->kernel().abandon(s.slot);
       runtime->slots.release(key);
     });

@@ -321,7 +321,7 @@ asx_status asx_task_commit(asx_runtime* runtime, asx_task_slot slot, const asx_t
   if (guard.refused != ASX_OK) return guard.refused;
   const slab_key key = key_of(slot.word, slot.generation, type_tag::task, slot_mask);
   slot_cell* const cell = runtime->slots.find(key);
-  if (cell == nullptr) return ASX_E_STALE_HANDLE;
+  if (cell == nullptr || cell->is_spoken_for) return ASX_E_STALE_HANDLE;
   asx_task_spec spec;
   asx_status refused = ASX_OK;
   task_frame* const f = take_frame(*runtime, given, spec, refused);
@@ -337,7 +337,8 @@ asx_status asx_task_abandon(asx_runtime* runtime, asx_task_slot slot) {
   if (guard.refused != ASX_OK) return guard.refused;
   const slab_key key = key_of(slot.word, slot.generation, type_tag::task, slot_mask);
   slot_cell* const cell = runtime->slots.find(key);
-  if (cell == nullptr) return ASX_E_STALE_HANDLE;
+  if (cell == nullptr || cell->is_spoken_for) return ASX_E_STALE_HANDLE;
+  cell->is_spoken_for = true;
   runtime->kernel().abandon(cell->slot);
   runtime->slots.release(key);
   return ASX_OK;

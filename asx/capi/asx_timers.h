@@ -17,21 +17,21 @@ extern "C" {
 /* `config` may be null. ASX_E_INVALID_ARGUMENT: a number out of range. ASX_E_RESOURCE_EXHAUSTED: memory was
  * refused.
  * Keeps: the memory hooks' context, until destroy. Cancel point: no. Thread: any. */
-ASX_C_API ASX_NODISCARD asx_status asx_timer_wheel_create(const asx_wheel_config* config, asx_timer_wheel** out);
+ASX_NODISCARD ASX_C_API asx_status asx_timer_wheel_create(const asx_wheel_config* config, asx_timer_wheel** out);
 
 /* Live timers go with it.
  * Keeps: nothing. Cancel point: no. Thread: the wheel's owner's. */
-ASX_C_API ASX_NODISCARD asx_status asx_timer_wheel_destroy(asx_timer_wheel* wheel);
+ASX_NODISCARD ASX_C_API asx_status asx_timer_wheel_destroy(asx_timer_wheel* wheel);
 
 /* ASX_E_TIMER_DURATION_EXCEEDED, then ASX_E_RESOURCE_EXHAUSTED. One that has passed comes out at the next
  * collect.
  * Keeps: nothing. Cancel point: no. Thread: the wheel's owner's. */
-ASX_C_API ASX_NODISCARD asx_status asx_timer_register(asx_timer_wheel* wheel, asx_time deadline, asx_waker waker,
+ASX_NODISCARD ASX_C_API asx_status asx_timer_register(asx_timer_wheel* wheel, asx_time deadline, asx_waker waker,
                                                       asx_timer_handle* out_handle);
 
 /* The same function under the specification's other name (R-84).
  * Keeps: nothing. Cancel point: no. Thread: the wheel's owner's. */
-ASX_C_API ASX_NODISCARD asx_status asx_timer_try_register(asx_timer_wheel* wheel, asx_time deadline, asx_waker waker,
+ASX_NODISCARD ASX_C_API asx_status asx_timer_try_register(asx_timer_wheel* wheel, asx_time deadline, asx_waker waker,
                                                           asx_timer_handle* out_handle);
 
 /* Moves the time to `now` and writes what is due, in order of deadline and registration. The rest comes with the
@@ -63,7 +63,7 @@ ASX_C_API size_t asx_timer_live(const asx_timer_wheel* wheel);
 
 /* Gives up what cancelled timers left behind, which is nothing (R-200).
  * Keeps: nothing. Cancel point: no. Thread: the wheel's owner's. */
-ASX_C_API ASX_NODISCARD asx_status asx_timer_purge(asx_timer_wheel* wheel);
+ASX_NODISCARD ASX_C_API asx_status asx_timer_purge(asx_timer_wheel* wheel);
 
 #ifdef __cplusplus
 }

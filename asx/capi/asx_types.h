@@ -28,7 +28,10 @@
 #define ASX_C_API
 #endif
 
-#if defined(__GNUC__) || defined(__clang__)
+/* A refusal must be seen. */
+#if defined(__cplusplus)
+#define ASX_NODISCARD [[nodiscard]]
+#elif defined(__GNUC__) || defined(__clang__)
 #define ASX_NODISCARD __attribute__((warn_unused_result))
 #else
 #define ASX_NODISCARD

@@ -308,6 +308,26 @@ TEST_F(capi, finalizers_and_the_closed_function_are_called_once) {
   EXPECT_EQ(asx_region_outcome(rt, region, &end), ASX_E_STALE_HANDLE);
 }
 
+// Found by the fuzzer: the finalizer that an abandoned slot sets off abandoned it once more.
+TEST_F(capi, a_slot_is_abandoned_once_whatever_that_sets_off) {
+  asx_region_handle region{};
+  ASSERT_EQ(asx_region_create(rt, root, nullptr, &region), ASX_OK);
+  static asx_task_slot slot{};
+  static asx_status again = ASX_OK;
+  ASSERT_EQ(asx_task_reserve(rt, region, &slot), ASX_OK);
+  ASSERT_EQ(asx_region_add_finalizer(
+                rt, region,
+                [](void*, asx_runtime* r, asx_region_handle) {
+                  again = asx_task_abandon(r, slot);
+                  return ASX_OK;
+                },
+                nullptr, false),
+            ASX_OK);
+  ASSERT_EQ(asx_region_close(rt, region, ASX_CANCEL_USER, nullptr), ASX_OK);
+  EXPECT_EQ(asx_task_abandon(rt, slot), ASX_OK);
+  EXPECT_EQ(again, ASX_E_STALE_HANDLE);
+}
+
 TEST_F(capi, single_steps_close_a_region_too) {
   asx_region_spec spec = ASX_REGION_SPEC_INIT;
   spec.is_held = true;

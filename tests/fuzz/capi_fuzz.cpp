@@ -181,6 +181,9 @@ void world::act_on_channels(asx_cx* cx) {
     }
     case 6:
       said = asx_channel_drop_sender(&tx);
+      for (std::size_t i = 0; said == ASX_OK && is_bent && i < senders.size(); ++i) {  // It may have hit a live one.
+        if (senders[i].word == tx.word && senders[i].generation == tx.generation) is_sender_dropped[i] = true;
+      }
       if (!is_bent && !senders.empty()) {
         MUST((said == ASX_OK) == !is_gone);
         is_sender_dropped[s] = true;

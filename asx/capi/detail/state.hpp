@@ -69,6 +69,7 @@ struct call_cell {
 
 struct slot_cell {
   task_slot slot{};
+  bool is_spoken_for = false;  // It is being abandoned, and what that sets off must not do it again.
 };
 
 struct sender_cell {
