@@ -7,7 +7,7 @@ foreach(header ${asx_headers})
   install(FILES "${header}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/${folder}")
 endforeach()
 
-install(TARGETS asx_static asx_shared EXPORT asx_targets
+install(TARGETS asx_static asx_shared asx_c_static asx_c_shared EXPORT asx_targets
         ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(EXPORT asx_targets FILE asx_targets.cmake NAMESPACE asx:: DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/asx")
 
@@ -21,7 +21,8 @@ install(FILES "${PROJECT_BINARY_DIR}/asxConfig.cmake" "${PROJECT_BINARY_DIR}/asx
 # Relative to the file itself, so that an installed tree can be moved, however deep its library folder is.
 file(RELATIVE_PATH asx_prefix_from_pc "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
 configure_file(cmake/asx.pc.in "${PROJECT_BINARY_DIR}/asx.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/asx.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+configure_file(cmake/asx_c.pc.in "${PROJECT_BINARY_DIR}/asx_c.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/asx.pc" "${PROJECT_BINARY_DIR}/asx_c.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 if(ASX_BUILD_CLI AND NOT CMAKE_CROSSCOMPILING)
   install(TARGETS asx_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")

@@ -2,8 +2,8 @@
 # interface target that is linked privately and left out of the export.
 add_library(asx_build_flags INTERFACE)
 target_compile_options(asx_build_flags INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast -Wnon-virtual-dtor
-  -Woverloaded-virtual -Wextra-semi
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
+  $<$<COMPILE_LANGUAGE:CXX>:-Wold-style-cast -Wnon-virtual-dtor -Woverloaded-virtual -Wextra-semi>
   "-ffile-prefix-map=${PROJECT_SOURCE_DIR}/="  # Assertions name files as the reader knows them, not where they were built.
   $<$<BOOL:${ASX_WERROR}>:-Werror>)
 
@@ -39,7 +39,8 @@ function(asx_library_sources sources_out headers_out)
          "${PROJECT_SOURCE_DIR}/asx/${component}/detail/*.cpp")
     list(FILTER found EXCLUDE REGEX "_(test|bench)\\.cpp$")
     list(APPEND sources ${found})
-    file(GLOB found CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/asx/${component}/*.hpp"
+    file(GLOB found CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/asx/${component}/*.h"
+         "${PROJECT_SOURCE_DIR}/asx/${component}/*.hpp"
          "${PROJECT_SOURCE_DIR}/asx/${component}/detail/*.hpp")
     list(FILTER found EXCLUDE REGEX "/testing\\.hpp$")
     list(APPEND headers ${found})

@@ -138,9 +138,11 @@ def main():
     if seen < 2:
         problems.append("README.md shows no checked program and output; mark them with <!-- file: --> and <!-- output: -->")
     if guide.is_dir():
-        for example in sorted((words.root / "examples").glob("*.cpp")):
-            if f"examples/{example.name}" not in all_text:
-                problems.append(f"examples/{example.name}: no page shows or names it")
+        examples = words.root / "examples"
+        for example in [*sorted(examples.glob("*.cpp")), *sorted(examples.glob("c/*.c"))]:
+            name = example.relative_to(words.root).as_posix()
+            if name not in all_text:
+                problems.append(f"{name}: no page shows or names it")
     for problem in problems:
         print(problem)
     if problems:

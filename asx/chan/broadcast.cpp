@@ -1,7 +1,6 @@
 #include "asx/chan/broadcast.hpp"
 
 #include <new>
-#include <string>
 #include <utility>
 
 #include "asx/base/hash.hpp"
@@ -114,11 +113,10 @@ bool broadcast_core::is_drained(const owned& self) noexcept {  // R-74, R-259
   return static_cast<const broadcast_core&>(self).owed_ == 0;
 }
 
-void broadcast_core::describe(const owned& self, std::string& out) {
+void broadcast_core::describe(const owned& self, const text_port& out) {
   const auto& c = static_cast<const broadcast_core&>(self);
   c.describe_ends(out, "broadcast");
-  out += ", " + std::to_string(c.kept_) + " kept of " + std::to_string(c.capacity_) + ", " + std::to_string(c.owed_) +
-         " to be received";
+  out << ", " << c.kept_ << " kept of " << c.capacity_ << ", " << c.owed_ << " to be received";
 }
 
 void broadcast_core::hash(const owned& self, digest_stream& out) noexcept {

@@ -33,7 +33,6 @@
 #include <memory>
 #include <new>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -116,7 +115,7 @@ class ASX_API broadcast_core final : public hub {
 
   [[nodiscard]] std::uint64_t oldest() const noexcept { return next_ - kept_; }
   static bool is_drained(const owned& self) noexcept;
-  static void describe(const owned& self, std::string& out);
+  static void describe(const owned& self, const text_port& out);
   static void hash(const owned& self, digest_stream& out) noexcept;
   static void discard(hub& self) noexcept;
   static void end(hub& self) noexcept;

@@ -221,6 +221,40 @@ void permit_core::drop() noexcept {
   number_ = 0;
 }
 
+thing_ref<channel_core> channel_core::named(kernel& k, slab_key key) noexcept {
+  void* const cell = extension::cell_at(k, key.index);
+  const thing_ref<thing> lives(static_cast<thing*>(cell), key.generation);
+  const thing* const there = lives.get();
+  if (there != nullptr && there->ops != &ops_table) return {};  // Another kind of thing.
+  return {static_cast<channel_core*>(cell), key.generation};
+}
+
+bool permit_core::is_tracked() const noexcept {
+  return held_in() != nullptr && slot_->ops == &channel_core::tracked_permit;
+}
+
+permit_name permit_core::leave_to_name() noexcept {
+  permit_name out;
+  if (channel_core* const c = held_in(); c != nullptr) {
+    out = {c->key, static_cast<std::uint32_t>(slot_ - c->permits_), number_};
+  }
+  number_ = 0;
+  return out;
+}
+
+permit_core permit_core::of(kernel& k, const permit_name& name) noexcept {
+  permit_core out;
+  if (name.number == 0) return out;
+  out.channel_ = channel_core::named(k, name.channel);
+  if (out.channel_.is_null()) return out;
+  if (const channel_core* const c = out.channel_.get(); c != nullptr) {
+    if (name.slot >= c->capacity_) return out;
+    out.slot_ = c->permits_ + name.slot;
+  }
+  out.number_ = name.number;
+  return out;
+}
+
 void permit_core::abort() noexcept {
   if (held_in() == nullptr) {
     static_cast<void>(refuse_again());

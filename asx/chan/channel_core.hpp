@@ -93,6 +93,13 @@ struct permit_slot : cleanup_hook {
   permit_slot* next_free = nullptr;
 };
 
+/// A permit as numbers: what a language without destructors keeps of it. Plain; copies name one permit.
+struct permit_name {
+  slab_key channel{};  // The cell, and which life of it.
+  std::uint32_t slot = 0;
+  std::uint64_t number = 0;  // 0: resolved, or none.
+};
+
 /// A permit without its value type.
 class ASX_API permit_core {
  public:
@@ -115,6 +122,13 @@ class ASX_API permit_core {
   /// The same, and a monitor is told.
   [[nodiscard]] status refuse_again() noexcept;
   void abort() noexcept;
+
+  /// Whether it is held and an obligation as well (tracked.hpp).
+  [[nodiscard]] bool is_tracked() const noexcept;
+  /// As numbers, and this one is empty: nobody aborts the permit now but its task's end.
+  [[nodiscard]] permit_name leave_to_name() noexcept;
+  /// The permit of that name, held or not; numbers that never named one are as a permit that was resolved.
+  [[nodiscard]] static permit_core of(kernel& k, const permit_name& name) noexcept;
 
  private:
   friend class channel_core;
@@ -222,6 +236,15 @@ class ASX_API channel_core final : public thing {
     return reinterpret_cast<T*>(ring_) + tail_index();
   }
 
+  /// The channel of that cell and life, there or not; null when the numbers never named one.
+  [[nodiscard]] static thing_ref<channel_core> named(kernel& k, slab_key key) noexcept;
+  /// Calls visit(place) for every place of the ring; for who puts the same behind every value, before the first one.
+  template <class Visit>
+  void for_each_place(Visit visit) noexcept {
+    for (std::uint32_t i = 0; i < slots_; ++i) visit(static_cast<void*>(ring_ + std::size_t{i} * stride_));
+  }
+  [[nodiscard]] bool has_destroy() const noexcept { return destroy_ != nullptr; }
+
   void inspect(channel_report& out) const noexcept;
   [[nodiscard]] channel_id id() const noexcept { return channel_id{number}; }
   /// Asserts INV-CH-01 and R-234.
@@ -241,7 +264,7 @@ class ASX_API channel_core final : public thing {
   static thing_order order_of(const element_type& values, std::uint32_t capacity) noexcept;
   static void take_down(owned& self, kernel& k) noexcept;
   static bool is_drained(const owned& self) noexcept;
-  static void describe(const owned& self, std::string& out);
+  static void describe(const owned& self, const text_port& out);
   static void hash(const owned& self, digest_stream& out) noexcept;
   static std::uint64_t events(const owned& self) noexcept;
   static void waiter_left(wait_queue& queue, waiter& w, waiter_name who, leave_code how) noexcept;

@@ -1,5 +1,4 @@
 // The two ends of a channel, and the end of all: drops, and what its region does to it.
-#include <string>
 #include <utility>
 
 #include "asx/base/hash.hpp"
@@ -258,17 +257,15 @@ bool channel_core::is_drained(const owned& self) noexcept {  // R-74
   return (c.is_receiver_dropped_ || c.queued_ == 0) && c.reserved() == 0;
 }
 
-void channel_core::describe(const owned& self, std::string& out) {
+void channel_core::describe(const owned& self, const text_port& out) {
   const auto& c = static_cast<const channel_core&>(self);
-  out += "channel " + std::to_string(c.number);
-  if (!c.name.view().empty()) out.append(" '").append(c.name.view()).append("'");
+  out << "channel " << c.number;
+  if (!c.name.view().empty()) out << " '" << c.name.view() << "'";
   channel_report r;
   c.inspect(r);
-  out.append("  ").append(channel_lifecycle.name(r.state));
-  out += "  " + std::to_string(c.queued_) + " queued, " + std::to_string(c.reserved()) + " reserved of " +
-         std::to_string(c.capacity_) + ", " + std::to_string(c.senders_) + " senders, " +
-         std::to_string(c.waiters_.size()) + " waiting";
-  if (!c.receivers_.empty()) out += ", the receiver waits";
+  out << "  " << channel_lifecycle.name(r.state) << "  " << c.queued_ << " queued, " << c.reserved() << " reserved of "
+      << c.capacity_ << ", " << c.senders_ << " senders, " << c.waiters_.size() << " waiting";
+  if (!c.receivers_.empty()) out << ", the receiver waits";
 }
 
 void channel_core::hash(const owned& self, digest_stream& out) noexcept {

@@ -1,6 +1,5 @@
 #include "asx/chan/hub.hpp"
 
-#include <string>
 #include <utility>
 
 #include "asx/base/hash.hpp"
@@ -218,11 +217,10 @@ void hub::hash_waits(digest_stream& out) const noexcept {
   }
 }
 
-void hub::describe_ends(std::string& out, std::string_view what) const {
-  out.append(what).append(" ").append(std::to_string(number));
-  if (!name.view().empty()) out.append(" '").append(name.view()).append("'");
-  out += "  " + std::to_string(senders_) + " senders, " + std::to_string(receivers_) + " receivers, " +
-         std::to_string(waits_.size()) + " waiting";
+void hub::describe_ends(const text_port& out, std::string_view what) const {
+  out << what << " " << number;
+  if (!name.view().empty()) out << " '" << name.view() << "'";
+  out << "  " << senders_ << " senders, " << receivers_ << " receivers, " << waits_.size() << " waiting";
 }
 
 }  // namespace asx

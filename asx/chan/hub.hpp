@@ -21,7 +21,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <utility>
 
@@ -119,7 +118,7 @@ class ASX_API hub : public thing {
   }
   void wake_all(wake_code why, std::uint64_t cause) noexcept;
   void hash_waits(digest_stream& out) const noexcept;
-  void describe_ends(std::string& out, std::string_view what) const;
+  void describe_ends(const text_port& out, std::string_view what) const;
 
   static void take_down(owned& self, kernel& k) noexcept;
   static std::uint64_t events(const owned& self) noexcept;

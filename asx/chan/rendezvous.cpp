@@ -1,7 +1,6 @@
 #include "asx/chan/rendezvous.hpp"
 
 #include <new>
-#include <string>
 
 #include "asx/base/hash.hpp"
 
@@ -101,11 +100,11 @@ bool rendezvous_core::is_drained(const owned& self) noexcept {  // R-74
   return !c.has_receivers() || c.waits_.empty();
 }
 
-void rendezvous_core::describe(const owned& self, std::string& out) {
+void rendezvous_core::describe(const owned& self, const text_port& out) {
   const auto& c = static_cast<const rendezvous_core&>(self);
   c.describe_ends(out, "rendezvous");
-  out += ", " + std::to_string(c.taken_) + " taken";
-  if (!c.receivers_queue_.empty()) out += ", the receiver waits";
+  out << ", " << c.taken_ << " taken";
+  if (!c.receivers_queue_.empty()) out << ", the receiver waits";
 }
 
 void rendezvous_core::hash(const owned& self, digest_stream& out) noexcept {

@@ -28,7 +28,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -97,7 +96,7 @@ class ASX_API rendezvous_core final : public hub {
   ~rendezvous_core() = default;
 
   static bool is_drained(const owned& self) noexcept;
-  static void describe(const owned& self, std::string& out);
+  static void describe(const owned& self, const text_port& out);
   static void hash(const owned& self, digest_stream& out) noexcept;
   static void discard(hub& self) noexcept;
   static void end(hub& self) noexcept;

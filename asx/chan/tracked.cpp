@@ -23,6 +23,16 @@ void tracked_core::take(permit_core& permit) noexcept {
   permit_ = std::move(permit);
 }
 
+tracked_core tracked_core::of(kernel& k, const permit_name& name, obligation_handle obligation) noexcept {
+  tracked_core out;
+  out.permit_ = permit_core::of(k, name);
+  out.obligation_ = obligation;
+  // Only the obligation that the permit was made with: another one is not its to resolve.
+  if (out.permit_.held_in() != nullptr && !(out.permit_.slot_->obligation == obligation)) out.permit_.number_ = 0;
+  out.exceptions_ = exceptions_in_flight();
+  return out;
+}
+
 tracked_core& tracked_core::operator=(tracked_core&& other) noexcept {
   if (this != &other) {
     if (permit_.number_ != 0) drop();

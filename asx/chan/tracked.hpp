@@ -85,6 +85,14 @@ class ASX_API tracked_core {
   [[nodiscard]] std::uint64_t number() const noexcept { return permit_.number(); }
   [[nodiscard]] obligation_handle obligation() const noexcept { return obligation_; }
 
+  /// As permit_core's; the obligation is named beside it.
+  [[nodiscard]] permit_name leave_to_name() noexcept { return permit_.leave_to_name(); }
+  [[nodiscard]] static tracked_core of(kernel& k, const permit_name& name, obligation_handle obligation) noexcept;
+  /// Gives it up as a task that forgot it does.
+  void forget() noexcept {
+    if (permit_.number_ != 0) drop();
+  }
+
  private:
   void take(permit_core& permit) noexcept;
   void drop() noexcept;

@@ -1,7 +1,6 @@
 #include "asx/chan/watch.hpp"
 
 #include <new>
-#include <string>
 
 #include "asx/base/hash.hpp"
 
@@ -47,10 +46,10 @@ bool watch_core::is_drained(const owned& /*self*/) noexcept {  // R-253: a state
   return true;
 }
 
-void watch_core::describe(const owned& self, std::string& out) {
+void watch_core::describe(const owned& self, const text_port& out) {
   const auto& c = static_cast<const watch_core&>(self);
   c.describe_ends(out, "watch");
-  out += ", version " + std::to_string(c.version_);
+  out << ", version " << c.version_;
 }
 
 void watch_core::hash(const owned& self, digest_stream& out) noexcept {

@@ -73,7 +73,7 @@ class ASX_API watch_core final : public hub {
   ~watch_core() = default;
 
   static bool is_drained(const owned& self) noexcept;
-  static void describe(const owned& self, std::string& out);
+  static void describe(const owned& self, const text_port& out);
   static void hash(const owned& self, digest_stream& out) noexcept;
   static void discard(hub& self) noexcept;
   static void end(hub& self) noexcept;

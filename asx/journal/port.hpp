@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "asx/base/config.hpp"
+#include "asx/base/text.hpp"
 #include "asx/model/status.hpp"
 
 namespace asx {
@@ -33,13 +34,6 @@ struct write_port {
 struct read_port {
   void* context = nullptr;
   std::int64_t (*read_at)(void* context, std::uint64_t offset, std::span<std::byte> into) noexcept = nullptr;
-};
-
-struct text_port {
-  void* context = nullptr;
-  void (*put)(void* context, std::string_view text) = nullptr;
-
-  void operator()(std::string_view text) const { put(context, text); }
 };
 
 /// Writes to an open file descriptor, again after EINTR. The descriptor stays the caller's.

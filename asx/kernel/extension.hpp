@@ -39,6 +39,8 @@ class thing_ref {
  public:
   constexpr thing_ref() noexcept = default;
   explicit thing_ref(Thing& at) noexcept : at_(&at), life_(at.key.generation) {}
+  /// A life that is told by its number; null when there can be none.
+  thing_ref(Thing* at, std::uint64_t life) noexcept : at_((life & 1U) != 0 ? at : nullptr), life_(life) {}
 
   [[nodiscard]] bool is_null() const noexcept { return at_ == nullptr; }
   /// Null when there is none any more.
@@ -51,6 +53,7 @@ class thing_ref {
   }
   /// The runtime's, whether it is there or not; null for none at all.
   [[nodiscard]] kernel* home() const noexcept { return at_ == nullptr ? nullptr : detail::thing_table::home_of(at_); }
+  [[nodiscard]] std::uint64_t life() const noexcept { return life_; }
   friend bool operator==(const thing_ref&, const thing_ref&) noexcept = default;
 
  private:
@@ -85,6 +88,8 @@ class ASX_API extension {
   static void take_down(kernel& k, slab_key key, const thing_order& order, void* block) noexcept;
   /// References find nothing from now on; the record is still there.
   static void retire(kernel& k, slab_key key) noexcept { k.cells_.retire(key); }
+  /// The cell of that number, for references that are told by numbers; null when there never was one.
+  [[nodiscard]] static void* cell_at(const kernel& k, std::uint32_t index) noexcept { return k.cells_.at(index); }
   static void leave_region(thing& t) noexcept {
     if (static_cast<list_hook<owned_tag>&>(t).linked()) static_cast<list_hook<owned_tag>&>(t).unlink();
   }

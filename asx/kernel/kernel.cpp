@@ -66,8 +66,10 @@ kernel::~kernel() {
 
 // ---- finding and refusing -----------------------------------------------------------------------------------------
 
+// A slot that is reserved and not committed is no task yet: no handle to it was given out, but one may be forged.
 task_record* kernel::find(task_handle h) const noexcept {
-  return h.is(type_tag::task) ? tasks_.find({h.index(), h.generation}) : nullptr;
+  task_record* const t = h.is(type_tag::task) ? tasks_.find({h.index(), h.generation}) : nullptr;
+  return t == nullptr || t->task().absent() ? nullptr : t;
 }
 region_record* kernel::find(region_handle h) const noexcept {
   return h.is(type_tag::region) ? regions_.find({h.index(), h.generation}) : nullptr;

@@ -522,9 +522,12 @@ status kernel::result(region_handle region, task_outcome& out) const noexcept {
   return status::ok;
 }
 
+// The same on every machine, so that a call is refused on all of them or on none: some know no larger alignment than 8.
+static constexpr std::size_t arena_alignment = 16;
+
 status kernel::arena_allocate(region_handle region, std::size_t bytes, std::size_t alignment, void*& out) noexcept {
   constexpr auto kind = event_kind::refused_memory;
-  constexpr std::size_t most = alignof(std::max_align_t);
+  constexpr std::size_t most = arena_alignment;
   region_record* const r = find(region);
   if (r == nullptr) return refuse(kind, 0, {status::stale_handle});
   if (r->state == region_state::closed) return refuse(kind, r->id.value, {status::region_closed});
@@ -553,7 +556,7 @@ status kernel::arena_allocate(region_handle region, std::size_t bytes, std::size
 void kernel::free_arena(region_record& r) noexcept {
   while (arena_chunk* const chunk = r.arena) {
     r.arena = chunk->next;
-    memory_.release(memory_.context, chunk, chunk->bytes, alignof(std::max_align_t));
+    memory_.release(memory_.context, chunk, chunk->bytes, arena_alignment);
   }
   bytes_ -= r.arena_bytes;
   r.arena_bytes = 0;

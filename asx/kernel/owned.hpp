@@ -15,10 +15,10 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <utility>
 
 #include "asx/base/intrusive_list.hpp"
+#include "asx/base/text.hpp"
 #include "asx/journal/event_kind.hpp"
 #include "asx/kernel/cx.hpp"
 
@@ -36,7 +36,7 @@ struct owned_ops {
   /// True when nothing is left in it that a run could still deliver.
   bool (*is_drained)(const owned& self) noexcept;
   /// One line for reports.
-  void (*describe)(const owned& self, std::string& out);
+  void (*describe)(const owned& self, const text_port& out);
   /// What a refusal must not change; null: nothing that can be seen.
   void (*hash)(const owned& self, digest_stream& out) noexcept = nullptr;
   /// How many events finalize may say at most; null: one.

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "asx/journal/describe.hpp"
+#include "asx/journal/port.hpp"
 #include "asx/kernel/extension.hpp"
 
 namespace asx {
@@ -192,7 +193,7 @@ std::string describe_tree(const kernel& k) {
     }
     for (const owned* o = r.things.front(); o != nullptr; o = r.things.after(*o)) {
       out += indent + "  ";
-      o->ops->describe(*o, out);
+      o->ops->describe(*o, string_writer(out));
       out += '\n';
     }
   });
@@ -243,7 +244,7 @@ std::string describe_survivors(const kernel& k) {
       out += number(r.reserved_slots) + " reserved task slots, neither committed nor abandoned," + where;
     for (const owned* o = r.things.front(); o != nullptr; o = r.things.after(*o)) {
       if (o->ops->is_drained(*o)) continue;
-      o->ops->describe(*o, out);
+      o->ops->describe(*o, string_writer(out));
       out += where;
     }
     if (r.state != region_state::closed && (r.parent != nullptr || r.had_child)) out += region_line(k, r) + '\n';

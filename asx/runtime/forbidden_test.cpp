@@ -480,7 +480,7 @@ TEST_F(forbidden, fb_302_nothing_is_at_rest_while_a_timer_or_a_thing_is_not) {  
   };
   static constexpr owned_ops ops{[](owned& self, kernel&) noexcept { ++static_cast<fake&>(self).finalized; },
                                  [](const owned& self) noexcept { return static_cast<const fake&>(self).is_empty; },
-                                 [](const owned&, std::string&) {}};
+                                 [](const owned&, const text_port&) {}};
   fake in_root(ops), in_child(ops);
   ASSERT_EQ(k.adopt(rt.root(), in_root), status::ok);
   EXPECT_EQ(k.check_quiescence().failed, 0b11000U);

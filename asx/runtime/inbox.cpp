@@ -19,6 +19,9 @@ struct inbox_core {
   std::atomic<std::uint32_t> owners{1};  // The runtime, and every handle.
   park_port park{};
   std::unique_ptr<foreign_slot[]> slots;
+  // What the runtime does with it at its end: named where a core is made, so that a program without foreign handles
+  // holds nothing of the heap.
+  void (*leave)(inbox_core& self) noexcept = nullptr;
 
   void push(foreign_slot& s) noexcept {
     void* before = newest.load(std::memory_order_relaxed);
@@ -95,8 +98,7 @@ inbox::inbox(kernel& home, park_port park, std::uint32_t max_handles, close_port
 inbox::~inbox() {
   home_.listen_to({});
   if (core_ == nullptr) return;
-  core_->close();
-  core_->release();
+  core_->leave(*core_);
 }
 
 bool inbox::make_core() noexcept {
@@ -108,6 +110,10 @@ bool inbox::make_core() noexcept {
     return false;
   }
   made->park = park_;
+  made->leave = [](detail::inbox_core& self) noexcept {
+    self.close();
+    self.release();
+  };
   for (std::uint32_t i = max_handles_; i != 0; --i) {
     made->slots[i - 1].next_free = std::exchange(free_, &made->slots[i - 1]);
   }

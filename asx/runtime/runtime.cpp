@@ -37,14 +37,15 @@ constexpr std::uint32_t steps_before_plain = 16;  // After one that was not.
 
 }  // namespace
 
-runtime::runtime(const runtime_config& config) noexcept
+runtime_core::runtime_core(const runtime_config& config) noexcept
     : config_(config),
       started_(check(config)),
       sched_(scheduling(config), config.memory),
       wheel_(timing(config), config.memory),
       kernel_(config.contract, config.behaviour, sched_, wheel_, log_, config.memory),
       inbox_(kernel_, config.park.park == nullptr ? parker_.port() : config.park, config.max_foreign,
-             {this, [](void* self, std::uint64_t by) noexcept { static_cast<runtime*>(self)->close_from_outside(by); }},
+             {this,
+              [](void* self, std::uint64_t by) noexcept { static_cast<runtime_core*>(self)->close_from_outside(by); }},
              config.arrivals, config.clock.read != nullptr),
       context_{sched_, log_, config.policy},
       order_(config.order, config.seed, config.workers == 0 ? 1 : config.workers) {
@@ -72,23 +73,23 @@ runtime::runtime(const runtime_config& config) noexcept
 }
 
 runtime::~runtime() {
-  if (started_ != status::ok || has_ended_) return;
+  if (start_status() != status::ok || has_ended()) return;
   const shutdown_result left = shutdown();
   if (left.is_quiescent()) return;
-  kernel_.fatal("a runtime was destroyed and did not come to rest; still alive:\n" + left.survivors);
+  kernel().fatal("a runtime was destroyed and did not come to rest; still alive:\n" + left.survivors);
 }
 
-instant runtime::now() const noexcept {
+instant runtime_core::now() const noexcept {
   return is_virtual() ? virtual_time_.now() : config_.clock.now();
 }
 
-status runtime::advance(duration by) noexcept {
+status runtime_core::advance(duration by) noexcept {
   if (!is_virtual()) return status::invalid_argument;
   jump_to(now() + by);
   return status::ok;
 }
 
-void runtime::jump_to(instant moment) noexcept {
+void runtime_core::jump_to(instant moment) noexcept {
   const instant before = now();
   virtual_time_.advance_to(moment);
   if (now() == before) return;
@@ -99,7 +100,7 @@ void runtime::jump_to(instant moment) noexcept {
 
 // Nothing is to be done now. False: nothing will be, or it is not to be waited for. What is decided here depends on the
 // time of the last step alone, which every event after it shows: a replay decides the same.
-bool runtime::wait(const patience& how) noexcept {
+bool runtime_core::wait(const patience& how) noexcept {
   const instant due = kernel_.next_due();
   const instant forced = kernel_.live_tasks() == 0 ? instant::none() : forced_at_;
   if (is_virtual()) {
@@ -119,7 +120,7 @@ bool runtime::wait(const patience& how) noexcept {
 }
 
 // R-213, asked for by a foreign handle. The first time begins the grace, the second one ends it.
-void runtime::close_from_outside(std::uint64_t handle) noexcept {
+void runtime_core::close_from_outside(std::uint64_t handle) noexcept {
   static_cast<void>(extension::next_input(kernel_));
   const bool is_first = !kernel_.is_shutting_down();
   const cancel_kind kind = is_first && config_.grace.ns != 0 ? cancel_kind::user : cancel_kind::shutdown;
@@ -136,19 +137,19 @@ void runtime::close_from_outside(std::uint64_t handle) noexcept {
   });
 }
 
-void runtime::strengthen() noexcept {
+void runtime_core::strengthen() noexcept {
   forced_at_ = instant::none();
   log_.append(event_kind::shutdown_strengthened,
               {.time_ns = kernel_.now().ns, .subject = 1, .a = kernel_.live_tasks()});
   static_cast<void>(kernel_.begin_shutdown({cancel_kind::shutdown, {}}));
 }
 
-step_report runtime::step() noexcept {
+step_report runtime_core::step() noexcept {
   if (config_.workers == 1 || kernel_.is_inside()) return step(0);  // No order is drawn, and no clock is read for it.
   return step(order_.next(context_, read_ahead_.is_none() ? now() : read_ahead_));
 }
 
-step_report runtime::step(std::uint32_t worker) noexcept {
+step_report runtime_core::step(std::uint32_t worker) noexcept {
   if (kernel_.is_inside()) {
     step_report refused;
     refused.is_idle = true;
@@ -202,7 +203,7 @@ struct observed_host {
 
 }  // namespace
 
-step_report runtime::observed_step(std::uint32_t worker) noexcept {
+step_report runtime_core::observed_step(std::uint32_t worker) noexcept {
   const instant ahead = std::exchange(read_ahead_, instant::none());
   observed_host host{kernel_, config_.clock, config_.measure, probe_};
   const step_report out = worker_step(context_, worker, host, ahead.is_none() ? now() : ahead);
@@ -211,7 +212,7 @@ step_report runtime::observed_step(std::uint32_t worker) noexcept {
   return out;
 }
 
-const metrics& runtime::measured() noexcept {
+const metrics& runtime_core::measured() noexcept {
   ASX_ASSERT(config_.measure != nullptr, "what was measured is read where measuring was asked for");
   metrics& m = *config_.measure;
   m.wakes = 0;
@@ -228,7 +229,7 @@ const metrics& runtime::measured() noexcept {
 }
 
 // Steps until every worker has found nothing in turn, and there is nothing to wait for.
-run_result runtime::run(std::uint64_t max_steps, const patience& how) noexcept {
+run_result runtime_core::run(std::uint64_t max_steps, const patience& how) noexcept {
   run_result out;
   if (started_ != status::ok) return {started_, 0, instant::none()};
   if (kernel_.is_inside()) return {status::reentrant, 0, kernel_.next_due()};
@@ -281,16 +282,16 @@ run_result runtime::run(std::uint64_t max_steps, const patience& how) noexcept {
   return out;
 }
 
-run_result runtime::run_until_idle(std::uint64_t max_steps) noexcept {
+run_result runtime_core::run_until_idle(std::uint64_t max_steps) noexcept {
   return run(max_steps, {});
 }
 
-run_result runtime::run_until_quiescent(std::uint64_t max_steps) noexcept {
+run_result runtime_core::run_until_quiescent(std::uint64_t max_steps) noexcept {
   return run(max_steps, {.due_until = instant{UINT64_MAX - 1}, .for_others = true});
 }
 
-shutdown_result runtime::shutdown(duration grace, std::uint64_t max_steps) {
-  shutdown_result out;
+rest_result runtime_core::come_to_rest(duration grace, std::uint64_t max_steps) noexcept {
+  rest_result out;
   if (started_ != status::ok) return out;
   if (kernel_.is_inside()) {
     out.quiescence = {status::reentrant, 1};
@@ -319,10 +320,7 @@ shutdown_result runtime::shutdown(duration grace, std::uint64_t max_steps) {
               {.time_ns = kernel_.now().ns,
                .subject = 1,
                .a = pack(static_cast<std::uint64_t>(out.quiescence.first), out.quiescence.failed)});
-  if (!out.is_quiescent()) {
-    out.survivors = describe_survivors(kernel_);
-    return out;
-  }
+  if (!out.is_quiescent()) return out;
   issue_certificate(context_, kernel_.now());
   log_.append(event_kind::runtime_ended,
               {.time_ns = kernel_.now().ns, .subject = 1, .a = static_cast<std::uint64_t>(out.quiescence.first)});
@@ -331,15 +329,21 @@ shutdown_result runtime::shutdown(duration grace, std::uint64_t max_steps) {
   return out;
 }
 
-void runtime::set_governor(governor g) noexcept {
+shutdown_result runtime::shutdown(duration grace, std::uint64_t max_steps) {
+  shutdown_result out{come_to_rest(grace, max_steps), {}};
+  if (!out.is_quiescent() && out.quiescence.first != status::reentrant) out.survivors = describe_survivors(kernel());
+  return out;
+}
+
+void runtime_core::set_governor(governor g) noexcept {
   kernel_.set_time(now());
   asx::set_governor(context_, g, kernel_.now());
 }
-fairness_certificate runtime::certificate() noexcept {
+fairness_certificate runtime_core::certificate() noexcept {
   kernel_.set_time(now());
   return issue_certificate(context_, kernel_.now());
 }
-void runtime::reset_certificate() noexcept {
+void runtime_core::reset_certificate() noexcept {
   kernel_.set_time(now());
   asx::reset_certificate(context_, kernel_.now());
 }

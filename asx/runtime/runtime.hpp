@@ -66,22 +66,28 @@ struct run_result {
   instant next_due = instant::none();
 };
 
-struct shutdown_result {
+struct rest_result {
   quiescence_result quiescence;
   std::uint64_t steps = 0;
-  std::string survivors;  // Empty at quiescence; else one line for each that is left, and why.
 
   [[nodiscard]] bool is_quiescent() const noexcept { return quiescence.failed == 0; }
 };
 
-class ASX_API runtime {
+struct shutdown_result : rest_result {
+  std::string survivors;  // Empty at quiescence; else one line for each that is left, and why.
+};
+
+/// A runtime that names nobody at its end: without a text that could ask for memory. For those who look after the end
+/// themselves, such as the C interface; everybody else has `runtime`.
+class ASX_API runtime_core {
  public:
   static constexpr std::uint64_t default_max_steps = 10'000'000;
 
-  explicit runtime(const runtime_config& config = {}) noexcept;
-  ~runtime();
-  runtime(const runtime&) = delete;
-  runtime& operator=(const runtime&) = delete;
+  explicit runtime_core(const runtime_config& config) noexcept;
+  /// It has come to rest, or never started: whoever is alive would be left with memory that is gone.
+  ~runtime_core() = default;
+  runtime_core(const runtime_core&) = delete;
+  runtime_core& operator=(const runtime_core&) = delete;
 
   /// ok, invalid_argument (a number out of range) or resource_exhausted (memory was refused). Nothing else works then.
   [[nodiscard]] status start_status() const noexcept { return started_; }
@@ -97,7 +103,10 @@ class ASX_API runtime {
   run_result run_until_idle(std::uint64_t max_steps = default_max_steps) noexcept;
   /// Time jumps when it is virtual, and is waited for when it is not (park).
   run_result run_until_quiescent(std::uint64_t max_steps = default_max_steps) noexcept;
-  shutdown_result shutdown(duration grace = {}, std::uint64_t max_steps = default_max_steps);
+  /// As runtime::shutdown, and says only what is left, not who.
+  rest_result come_to_rest(duration grace = {}, std::uint64_t max_steps = default_max_steps) noexcept;
+  /// Whether it has come to rest and said so.
+  [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
 
   [[nodiscard]] instant now() const noexcept;
   /// Moves virtual time; nothing happens until the next step. invalid_argument with a clock that moves by itself.
@@ -153,6 +162,14 @@ class ASX_API runtime {
   worker_order order_;
   bool is_running_ = false;
   bool has_ended_ = false;
+};
+
+class ASX_API runtime : public runtime_core {
+ public:
+  explicit runtime(const runtime_config& config = {}) noexcept : runtime_core(config) {}
+  ~runtime();
+
+  shutdown_result shutdown(duration grace = {}, std::uint64_t max_steps = default_max_steps);
 };
 
 }  // namespace asx

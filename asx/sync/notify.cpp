@@ -1,7 +1,6 @@
 #include "asx/sync/notify.hpp"
 
 #include <new>
-#include <string>
 
 #include "asx/base/hash.hpp"
 
@@ -127,12 +126,12 @@ bool notify_core::is_drained(const owned&) noexcept {
   return true;
 }
 
-void notify_core::describe(const owned& self, std::string& out) {
+void notify_core::describe(const owned& self, const text_port& out) {
   const auto& n = static_cast<const notify_core&>(self);
-  out += "notify " + std::to_string(n.number);
-  if (!n.name.view().empty()) out.append(" '").append(n.name.view()).append("'");
-  out += "  " + std::to_string(n.waiting_.size()) + " waiting";
-  if (n.is_kept_) out += ", one notification kept";
+  out << "notify " << n.number;
+  if (!n.name.view().empty()) out << " '" << n.name.view() << "'";
+  out << "  " << n.waiting_.size() << " waiting";
+  if (n.is_kept_) out << ", one notification kept";
 }
 
 void notify_core::hash(const owned& self, digest_stream& out) noexcept {

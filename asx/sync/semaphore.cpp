@@ -1,7 +1,6 @@
 #include "asx/sync/semaphore.hpp"
 
 #include <new>
-#include <string>
 
 #include "asx/base/hash.hpp"
 
@@ -232,13 +231,12 @@ bool semaphore_core::is_drained(const owned&) noexcept {
   return true;  // What is held is an obligation, and told as one.
 }
 
-void semaphore_core::describe(const owned& self, std::string& out) {
+void semaphore_core::describe(const owned& self, const text_port& out) {
   const auto& s = static_cast<const semaphore_core&>(self);
-  out += (s.block_ != nullptr ? "mutex " : "semaphore ") + std::to_string(s.number);
-  if (!s.name.view().empty()) out.append(" '").append(s.name.view()).append("'");
-  out += "  " + std::to_string(s.left_) + " of " + std::to_string(s.total_) + " left, " +
-         std::to_string(s.waiters_.size()) + " waiting";
-  if (s.is_closed_) out += ", closed";
+  out << (s.block_ != nullptr ? "mutex " : "semaphore ") << s.number;
+  if (!s.name.view().empty()) out << " '" << s.name.view() << "'";
+  out << "  " << s.left_ << " of " << s.total_ << " left, " << s.waiters_.size() << " waiting";
+  if (s.is_closed_) out << ", closed";
 }
 
 void semaphore_core::hash(const owned& self, digest_stream& out) noexcept {

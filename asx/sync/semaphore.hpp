@@ -116,7 +116,7 @@ class ASX_API semaphore_core final : public thing {
 
   static void take_down(owned& self, kernel& k) noexcept;
   static bool is_drained(const owned& self) noexcept;
-  static void describe(const owned& self, std::string& out);
+  static void describe(const owned& self, const text_port& out);
   static void hash(const owned& self, digest_stream& out) noexcept;
   static std::uint64_t events(const owned& self) noexcept;
   static void waiter_left(wait_queue& queue, waiter& w, waiter_name who, leave_code how) noexcept;

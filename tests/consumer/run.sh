@@ -72,6 +72,25 @@ eval "pkg_flags=($(pkg-config --cflags asx))"
 [[ ${#pkg_flags[@]} == 1 && ${pkg_flags[0]} == -I* && -f ${pkg_flags[0]#-I}/asx/asx.hpp ]] || fail "pkg-config gives wrong flags: ${pkg_flags[*]}"
 echo "consumer: pkg-config: ok"
 
+# The C interface by itself: a C compiler, no C++ in sight.
+eval "pkg_flags=($(pkg-config --cflags --libs asx_c))"
+quietly "${CC:-gcc-12}" -std=c11 examples/c/timer_loop.c -o "$work/pkg_c" "${pkg_flags[@]}" "-Wl,-rpath,$libdir"
+[[ $("$work/pkg_c" | tail -n 1) == "the tea can not be cancelled any more" ]] || fail "a C program with pkg-config does not run"
+exported=$(nm -D --defined-only "$(find "$prefix" -name libasx_c.so)" | awk '{print $3}' | grep -v '^asx_' || true)
+[[ -z $exported ]] || fail "libasx_c.so shows more than asx_*: $exported"
+mkdir -p "$work/c"
+cat >"$work/c/CMakeLists.txt" <<TEXT
+cmake_minimum_required(VERSION 3.25)
+project(c_consumer C CXX)
+find_package(asx 0.1 CONFIG REQUIRED)
+add_executable(consumer "$root/examples/c/timer_loop.c")
+target_link_libraries(consumer PRIVATE asx::c)
+TEXT
+quietly cmake -S "$work/c" -B "$work/c/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix"
+quietly cmake --build "$work/c/build"
+"$work/c/build/consumer" >/dev/null || fail "a C program with find_package does not run"
+echo "consumer: C: ok"
+
 # The package may be moved: nothing in it names where it was built or first installed.
 if grep -rIl "$root" "$prefix" >"$work/log"; then fail "installed files name the build folder: $(cat "$work/log")"; fi
 if grep -aq "$root" "$(find "$prefix" -name libasx.so)"; then fail "libasx.so names the source folder"; fi

@@ -21,6 +21,11 @@ class fuzz_input {
     for (unsigned i = 0; i < bytes; ++i) n = (n << 8) | byte();
     return n;
   }
+  /// 0 when the limit is.
+  std::uint32_t below(std::uint32_t limit) {
+    if (limit == 0) return 0;
+    return static_cast<std::uint32_t>((limit <= 256 ? byte() : number(2)) % limit);
+  }
 
  private:
   std::span<const std::uint8_t> rest_;

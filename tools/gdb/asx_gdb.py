@@ -204,7 +204,7 @@ def as_kernel(value):
     name = str(value.type.strip_typedefs().unqualified())
     if name == "asx::kernel":
         return value
-    if name == "asx::runtime":
+    if name in ("asx::runtime", "asx::runtime_core"):
         return value["kernel_"]
     return None
 

@@ -362,6 +362,10 @@ class thing_table {
     *reinterpret_cast<asx::kernel**>(cell - sizeof(void*)) = home_;  // Behind it there is room for a pointer.
     return {cell, {index, life}};
   }
+  /// The cell of that number, whoever lives there; null when there never was one.
+  [[nodiscard]] std::byte* at(std::uint32_t index) const noexcept {
+    return core_.present(index) ? core_.record(index) : nullptr;
+  }
   /// Nobody finds it any more; its memory is still in use.
   void retire(slab_key key) noexcept {
     if (core_.generation(key.index) == key.generation) ++core_.generation(key.index);

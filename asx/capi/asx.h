@@ -1,0 +1,42 @@
+/* asx/capi/asx.h - structured concurrency for C: this is the header to include.
+ *
+ *     static asx_poll_result greet(void *context, asx_cx *cx) {
+ *       if (asx_sleep_for(cx, ASX_SECOND) == ASX_E_WOULD_BLOCK) return ASX_POLL_PENDING;   // cancelled, or slept
+ *       puts(context);
+ *       return ASX_POLL_READY;
+ *     }
+ *
+ *     asx_runtime *rt;
+ *     asx_region_handle root;
+ *     asx_task_spec spec = ASX_TASK_SPEC_INIT;
+ *     spec.poll = greet;
+ *     spec.context = "hello";
+ *     if (asx_runtime_create(NULL, &rt) || asx_region_root(rt, &root) || asx_task_spawn(rt, root, &spec, NULL)) ...
+ *     asx_runtime_run_until_quiescent(rt, ASX_MAX_STEPS, NULL);
+ *     asx_runtime_destroy(rt);
+ *
+ * 1  Every task has a region, and a region ends only when everything in it has ended.
+ * 2  Every call answers with a status and checks its arguments: a null pointer, a stale or forged handle, a handle of
+ *    another type, another thread, a call from inside a hook are refused, and nothing has changed. A runtime pointer
+ *    that was freed cannot be told; neither can a forged one.
+ * 3  Nothing here ends the process: the panic hook does, if it wants to, and a broken assertion, which is asx's own
+ *    mistake.
+ * 4  Same program, same seed, same profile: same digest.
+ *
+ * Names are those of the specification with asx_ in front; docs/guide/c.md is the guide.
+ *
+ * Cancel points: functions say `Cancel point: yes`; nothing else acknowledges a cancel or waits.
+ * Threads: a runtime belongs to the thread that created it, but for foreign handles.
+ * Lifetime: what a function keeps of its arguments, and for how long, stands at each under `Keeps`.
+ */
+#ifndef ASX_CAPI_ASX_H
+#define ASX_CAPI_ASX_H
+
+#include "asx/capi/asx_channels.h"
+#include "asx/capi/asx_laws.h"
+#include "asx/capi/asx_runtime.h"
+#include "asx/capi/asx_tasks.h"
+#include "asx/capi/asx_timers.h"
+#include "asx/capi/asx_types.h"
+
+#endif /* ASX_CAPI_ASX_H */

@@ -1,0 +1,509 @@
+// Channels of pointers. Ends lie in tables of the runtime; permits are numbers, and lie in C's own structs.
+#include <cstring>
+#include <optional>
+#include <source_location>
+
+#include "asx/capi/detail/convert.hpp"
+#include "asx/capi/detail/state.hpp"
+
+using namespace asx;
+using namespace asx::capi;
+
+namespace {
+
+void destroy(void* cell) noexcept {
+  const auto& v = *static_cast<const value_cell*>(cell);
+  v.destroy(v.value);
+}
+
+sender_cell* sender_at(const asx_channel_sender& tx) noexcept {
+  return tx.runtime->senders.find(key_of(tx.word, tx.generation, type_tag::channel, sender_mask));
+}
+receiver_cell* receiver_at(const asx_channel_receiver& rx) noexcept {
+  return rx.runtime->receivers.find(key_of(rx.word, rx.generation, type_tag::channel, receiver_mask));
+}
+
+permit_name name_of(const asx_send_permit& p) noexcept {
+  const slab_key key = key_of(p.word, p.generation, type_tag::channel, permit_mask);
+  if (key.generation == 0) return {};
+  return {key, p.slot > UINT32_MAX ? UINT32_MAX : static_cast<std::uint32_t>(p.slot), p.number};
+}
+asx_send_permit permit_of(asx_runtime* rt, const permit_name& name) noexcept {
+  const handle h = word_of(type_tag::channel, permit_mask, name.channel);
+  return {rt, h.word, h.generation, name.slot, name.number};
+}
+
+/// The permit for as long as a call takes: what is left of it is left to its name again.
+class held_permit {
+ public:
+  explicit held_permit(asx_send_permit& p) noexcept : p_(p), core(permit_core::of(p.runtime->kernel(), name_of(p))) {}
+  ~held_permit() { p_.number = core.leave_to_name().number; }
+  held_permit(const held_permit&) = delete;
+  held_permit& operator=(const held_permit&) = delete;
+
+ private:
+  asx_send_permit& p_;
+
+ public:
+  permit_core core;
+};
+
+class held_tracked {
+ public:
+  explicit held_tracked(asx_tracked_permit& p) noexcept
+      : p_(p), core(tracked_core::of(p.permit.runtime->kernel(), name_of(p.permit), in(p.obligation))) {}
+  ~held_tracked() { p_.permit.number = core.leave_to_name().number; }
+  held_tracked(const held_tracked&) = delete;
+  held_tracked& operator=(const held_tracked&) = delete;
+
+ private:
+  asx_tracked_permit& p_;
+
+ public:
+  tracked_core core;
+};
+
+// A value in the ring: one word, and the way it goes when the channel has one.
+void put(channel_core& c, void* value) noexcept {
+  std::memcpy(c.tail(), &value, sizeof value);
+}
+void* take(channel_core& c) noexcept {
+  void* value = nullptr;
+  std::memcpy(&value, c.head(), sizeof value);
+  static_cast<void>(c.finish_recv());
+  c.put_down();
+  return value;
+}
+
+/// Checks an end and a runtime; a null end is an argument that makes no sense, an empty one is stale.
+template <class End>
+asx_status refusal_of(const End* end) noexcept {
+  if (end == nullptr) return ASX_E_INVALID_ARGUMENT;
+  return end->runtime == nullptr ? ASX_E_STALE_HANDLE : ASX_OK;
+}
+
+asx_status give(const channel_core& c, asx_channel_report* report) noexcept {
+  channel_report r;
+  c.inspect(r);
+  asx_channel_report to{};
+  to.id = r.id.value;
+  to.state = static_cast<asx_channel_state>(r.state);
+  to.capacity = r.capacity;
+  to.queued = r.queued;
+  to.reserved = r.reserved;
+  to.waiters = r.waiters;
+  to.first_waiter = r.first_waiter;
+  to.senders = r.senders;
+  to.has_receiver = r.has_receiver;
+  to.is_receiver_waiting = r.is_receiver_waiting;
+  to.count_reserved = r.counts.reserved;
+  to.count_sent = r.counts.sent;
+  to.count_aborted = r.counts.aborted;
+  to.count_received = r.counts.received;
+  to.count_evicted = r.counts.evicted;
+  to.count_discarded = r.counts.discarded;
+  return give_struct(to, report);
+}
+
+/// Both forms of a waiting reserve: the place is found by sender and task.
+template <class Ask>
+status wait_for_slot(const asx_channel_sender& tx, asx_cx& face, Ask ask) noexcept {
+  task_frame& f = *face.frame;
+  const slab_key key = key_of(tx.word, tx.generation, type_tag::channel, sender_mask);
+  sender_cell* const from = tx.runtime == face.home ? sender_at(tx) : nullptr;
+  if (from == nullptr) {
+    wait_cell* const left = find_wait(f, wait_kind::reserve, key.index, key.generation);
+    if (left != nullptr && tx.runtime == face.home) end_wait(f, *left);
+    return status::stale_handle;
+  }
+  wait_cell* const w = take_wait(f, wait_kind::reserve, key.index, key.generation);
+  if (w == nullptr) return status::resource_exhausted;
+  const slab_key place = w->key;
+  const status s = ask(from->end, w->place);
+  if (s != status::would_block && face.home->waits.find(place) == w) end_wait(f, *w);
+  return s;
+}
+
+}  // namespace
+
+extern "C" {
+
+// ---- ends ---------------------------------------------------------------------------------------------------------
+
+asx_status asx_channel_create(asx_runtime* runtime, asx_region_handle region, uint32_t capacity,
+                              asx_destroy_fn destroy_value, asx_channel_sender* out_tx, asx_channel_receiver* out_rx) {
+  const call guard(runtime);
+  if (guard.refused != ASX_OK) return guard.refused;
+  if (out_tx == nullptr || out_rx == nullptr) return ASX_E_INVALID_ARGUMENT;
+  const slab_entry<sender_cell> tx = runtime->senders.allocate();
+  const slab_entry<receiver_cell> rx = runtime->receivers.allocate();
+  const auto give_back = [&] {
+    if (tx) runtime->senders.release(tx.key);
+    if (rx) runtime->receivers.release(rx.key);
+  };
+  if (!tx || !rx) {
+    give_back();
+    return ASX_E_RESOURCE_EXHAUSTED;
+  }
+  const element_type values{destroy_value == nullptr ? sizeof(void*) : sizeof(value_cell), alignof(value_cell),
+                            destroy_value == nullptr ? nullptr : &destroy};
+  channel_core* core = nullptr;
+  const status s = channel_core::create(runtime->kernel(), in(region), values, capacity, {}, core);
+  if (s != status::ok) {
+    give_back();
+    return out(s);
+  }
+  if (destroy_value != nullptr) {  // Once for each place: a value is only its first word from then on.
+    core->for_each_place([destroy_value](void* place) {
+      const value_cell empty{nullptr, destroy_value};
+      std::memcpy(place, &empty, sizeof empty);
+    });
+  }
+  tx.record->end = sender_core(*core);
+  rx.record->end = receiver_core(*core);
+  const handle sends = word_of(type_tag::channel, sender_mask, tx.key);
+  const handle receives = word_of(type_tag::channel, receiver_mask, rx.key);
+  *out_tx = {runtime, sends.word, sends.generation};
+  *out_rx = {runtime, receives.word, receives.generation};
+  return ASX_OK;
+}
+
+asx_status asx_channel_clone(asx_channel_sender* tx, asx_channel_sender* out) {
+  if (const asx_status s = refusal_of(tx); s != ASX_OK) return s;
+  const call guard(tx->runtime);
+  if (guard.refused != ASX_OK) return guard.refused;
+  if (out == nullptr) return ASX_E_INVALID_ARGUMENT;
+  const sender_cell* const from = sender_at(*tx);
+  if (from == nullptr) return ASX_E_STALE_HANDLE;
+  if (from->end.get() == nullptr) return capi::out(from->end.why_not());
+  const slab_entry<sender_cell> made = tx->runtime->senders.allocate();
+  if (!made) return ASX_E_RESOURCE_EXHAUSTED;
+  if (const status s = from->end.clone(made.record->end); s != status::ok) {
+    tx->runtime->senders.release(made.key);
+    return capi::out(s);
+  }
+  const handle h = word_of(type_tag::channel, sender_mask, made.key);
+  *out = {tx->runtime, h.word, h.generation};
+  return ASX_OK;
+}
+
+asx_status asx_channel_drop_sender(asx_channel_sender* tx) {
+  if (const asx_status s = refusal_of(tx); s != ASX_OK) return s;
+  const call guard(tx->runtime);
+  if (guard.refused != ASX_OK) return guard.refused;
+  asx_runtime& rt = *tx->runtime;
+  const slab_key key = key_of(tx->word, tx->generation, type_tag::channel, sender_mask);
+  if (rt.senders.find(key) == nullptr) return ASX_E_STALE_HANDLE;
+  rt.senders.release(key);
+  return ASX_OK;
+}
+
+asx_status asx_channel_drop_receiver(asx_channel_receiver* rx) {
+  if (const asx_status s = refusal_of(rx); s != ASX_OK) return s;
+  const call guard(rx->runtime);
+  if (guard.refused != ASX_OK) return guard.refused;
+  asx_runtime& rt = *rx->runtime;
+  const slab_key key = key_of(rx->word, rx->generation, type_tag::channel, receiver_mask);
+  if (rt.receivers.find(key) == nullptr) return ASX_E_STALE_HANDLE;
+  rt.receivers.release(key);
+  return ASX_OK;
+}
+
+asx_status asx_channel_inspect_sender(asx_channel_sender* tx, asx_channel_report* report) {
+  if (const asx_status s = refusal_of(tx); s != ASX_OK) return s;
+  const call guard(tx->runtime);
+  if (guard.refused != ASX_OK) return guard.refused;
+  if (report == nullptr) return ASX_E_INVALID_ARGUMENT;
+  const sender_cell* const from = sender_at(*tx);
+  if (from == nullptr) return ASX_E_STALE_HANDLE;
+  const channel_core* const c = from->end.get();
+  return c == nullptr ? out(from->end.why_not()) : give(*c, report);
+}
+
+asx_status asx_channel_inspect_receiver(asx_channel_receiver* rx, asx_channel_report* report) {
+  if (const asx_status s = refusal_of(rx); s != ASX_OK) return s;
+  const call guard(rx->runtime);
+  if (guard.refused != ASX_OK) return guard.refused;
+  if (report == nullptr) return ASX_E_INVALID_ARGUMENT;
+  const receiver_cell* const at = receiver_at(*rx);
+  if (at == nullptr) return ASX_E_STALE_HANDLE;
+  const channel_core* const c = at->end.get();
+  return c == nullptr ? out(at->end.why_not()) : give(*c, report);
+}
+
+// ---- sending ------------------------------------------------------------------------------------------------------
+
+asx_status asx_channel_of(asx_channel_sender* tx, asx_channel_handle* out) {
+  if (const asx_status s = refusal_of(tx); s != ASX_OK) return s;
+  const call guard(tx->runtime);
+  if (guard.refused != ASX_OK) return guard.refused;
+  if (out == nullptr) return ASX_E_INVALID_ARGUMENT;
+  const sender_cell* const from = sender_at(*tx);
+  if (from == nullptr) return ASX_E_STALE_HANDLE;
+  const channel_core* const c = from->end.get();
+  if (c == nullptr) return capi::out(from->end.why_not());
+  *out = capi::out<asx_channel_handle>(word_of(type_tag::channel, 0, c->key));
+  return ASX_OK;
+}
+
+asx_status asx_channel_inspect(asx_runtime* runtime, asx_channel_handle channel, asx_channel_report* report) {
+  const call guard(runtime);
+  if (guard.refused != ASX_OK) return guard.refused;
+  if (report == nullptr) return ASX_E_INVALID_ARGUMENT;
+  const thing_ref<channel_core> at =
+      channel_core::named(runtime->kernel(), key_of(channel.word, channel.generation, type_tag::channel, 0));
+  const channel_core* const c = at.get();
+  return c == nullptr ? out(at.absence()) : give(*c, report);
+}
+
+asx_status asx_channel_reserve(asx_channel_sender* tx, asx_cx* cx, asx_send_permit* out_permit) {
+  if (const asx_status s = refusal_of(tx); s != ASX_OK) return s;
+  const call guard(cx);
+  if (guard.refused != ASX_OK) return guard.refused;
+  if (out_permit == nullptr) return ASX_E_INVALID_ARGUMENT;
+  permit_core made;
+  const status s = wait_for_slot(*tx, *cx, [&](sender_core& from, reserve_wait& place) {
+    channel_core* const c = from.get();
+    return c == nullptr ? from.poll_gone(*cx->current, place) : c->poll_reserve(from, *cx->current, place, made);
+  });
+  if (s == status::ok) *out_permit = permit_of(cx->home, made.leave_to_name());
+  return out(s);
+}
+
+asx_status asx_channel_stop_reserving(asx_channel_sender* tx, asx_cx* cx) {
+  if (const asx_status s = refusal_of(tx); s != ASX_OK) return s;
+  const call guard(cx);
+  if (guard.refused != ASX_OK) return guard.refused;
+  const slab_key key = key_of(tx->word, tx->generation, type_tag::channel, sender_mask);
+  wait_cell* const w = find_wait(*cx->frame, wait_kind::reserve, key.index, key.generation);
+  if (w == nullptr || tx->runtime != cx->home) return ASX_E_INVALID_ARGUMENT;
+  end_wait(*cx->frame, *w);
+  return ASX_OK;
+}
+
+asx_status asx_channel_try_reserve(asx_channel_sender* tx, asx_send_permit* out_permit) {
+  if (const asx_status s = refusal_of(tx); s != ASX_OK) return s;
+  const call guard(tx->runtime);
+  if (guard.refused != ASX_OK) return guard.refused;
+  if (out_permit == nullptr) return ASX_E_INVALID_ARGUMENT;
+  sender_cell* const from = sender_at(*tx);
+  if (from == nullptr) return ASX_E_STALE_HANDLE;
+  channel_core* const c = from->end.get();
+  if (c == nullptr) return out(from->end.why_not());
+  permit_core made;
+  const status s = c->try_reserve(made);
+  if (s == status::ok) *out_permit = permit_of(tx->runtime, made.leave_to_name());
+  return out(s);
+}
+
+asx_status asx_send_permit_send(asx_send_permit* permit, void* value) {
+  if (permit == nullptr) return ASX_E_INVALID_ARGUMENT;
+  if (permit->runtime == nullptr) return ASX_E_OBLIGATION_ALREADY_RESOLVED;
+  const call guard(permit->runtime);
+  if (guard.refused != ASX_OK) return guard.refused;
+  held_permit held(*permit);
+  if (held.core.is_tracked()) return ASX_E_INVALID_ARGUMENT;
+  channel_core* const c = held.core.held_in();
+  if (c == nullptr) return out(held.core.refuse_again());
+  if (!c->has_receiver()) {
+    c->give_up(held.core, event_kind::permit_disconnected);
+    return ASX_E_DISCONNECTED;
+  }
+  put(*c, value);
+  c->commit(held.core);
+  return ASX_OK;
+}
+
+void asx_send_permit_abort(asx_send_permit* permit) {
+  if (permit == nullptr || permit->runtime == nullptr) return;
+  const call guard(permit->runtime);
+  if (guard.refused != ASX_OK) return;
+  held_permit held(*permit);
+  if (!held.core.is_tracked()) held.core.abort();
+}
+
+bool asx_send_permit_is_held(const asx_send_permit* permit) {
+  if (permit == nullptr || permit->runtime == nullptr) return false;
+  const call guard(permit->runtime);
+  if (guard.refused != ASX_OK) return false;
+  asx_send_permit copy = *permit;
+  return held_permit(copy).core.held_in() != nullptr;
+}
+
+asx_status asx_channel_try_send(asx_channel_sender* tx, void* value) {
+  if (const asx_status s = refusal_of(tx); s != ASX_OK) return s;
+  const call guard(tx->runtime);
+  if (guard.refused != ASX_OK) return guard.refused;
+  sender_cell* const from = sender_at(*tx);
+  if (from == nullptr) return ASX_E_STALE_HANDLE;
+  channel_core* const c = from->end.get();
+  if (c == nullptr) return out(from->end.why_not());
+  if (const status s = c->admit_now(); s != status::ok) return out(s);
+  put(*c, value);
+  c->commit_now();
+  return ASX_OK;
+}
+
+asx_status asx_channel_send_evicting(asx_channel_sender* tx, void* value, bool* evicts, void** evicted) {
+  if (const asx_status s = refusal_of(tx); s != ASX_OK) return s;
+  const call guard(tx->runtime);
+  if (guard.refused != ASX_OK) return guard.refused;
+  sender_cell* const from = sender_at(*tx);
+  if (from == nullptr) return ASX_E_STALE_HANDLE;
+  channel_core* const c = from->end.get();
+  if (c == nullptr) return out(from->end.why_not());
+  bool must = false;
+  if (const status s = c->admit_evicting(must); s != status::ok) return out(s);
+  if (evicts != nullptr) *evicts = must;
+  put(*c, value);
+  if (!must) {
+    c->commit_now();
+    return ASX_OK;
+  }
+  value_cell oldest{};
+  const bool has_destroy = c->has_destroy();
+  std::memcpy(&oldest, c->head(), has_destroy ? sizeof oldest : sizeof(void*));
+  static_cast<void>(c->commit_evicting());
+  c->put_down();
+  if (evicted != nullptr) {
+    *evicted = oldest.value;
+  } else if (has_destroy) {
+    oldest.destroy(oldest.value);
+  }
+  return ASX_OK;
+}
+
+// ---- receiving ----------------------------------------------------------------------------------------------------
+
+asx_status asx_channel_recv(asx_channel_receiver* rx, asx_cx* cx, void* out_value) {
+  if (const asx_status s = refusal_of(rx); s != ASX_OK) return s;
+  const call guard(cx);
+  if (guard.refused != ASX_OK) return guard.refused;
+  if (out_value == nullptr) return ASX_E_INVALID_ARGUMENT;
+  const receiver_cell* const at = rx->runtime == cx->home ? receiver_at(*rx) : nullptr;
+  if (at == nullptr) return ASX_E_STALE_HANDLE;
+  channel_core* const c = at->end.get();
+  const status s = c == nullptr ? at->end.poll_gone(*cx->current) : c->poll_recv(*cx->current);
+  if (s != status::ok) return out(s);
+  void* const value = take(*c);
+  std::memcpy(out_value, &value, sizeof value);
+  return ASX_OK;
+}
+
+asx_status asx_channel_try_recv(asx_channel_receiver* rx, void* out_value) {
+  if (const asx_status s = refusal_of(rx); s != ASX_OK) return s;
+  const call guard(rx->runtime);
+  if (guard.refused != ASX_OK) return guard.refused;
+  if (out_value == nullptr) return ASX_E_INVALID_ARGUMENT;
+  const receiver_cell* const at = receiver_at(*rx);
+  if (at == nullptr) return ASX_E_STALE_HANDLE;
+  channel_core* const c = at->end.get();
+  const status s = c == nullptr ? at->end.why_not() : c->try_recv();
+  if (s != status::ok) return out(s);
+  void* const value = take(*c);
+  std::memcpy(out_value, &value, sizeof value);
+  return ASX_OK;
+}
+
+asx_status asx_channel_stop_receiving(asx_channel_receiver* rx) {
+  if (const asx_status s = refusal_of(rx); s != ASX_OK) return s;
+  const call guard(rx->runtime);
+  if (guard.refused != ASX_OK) return guard.refused;
+  const receiver_cell* const at = receiver_at(*rx);
+  if (at == nullptr) return ASX_E_STALE_HANDLE;
+  if (channel_core* const c = at->end.get(); c != nullptr) c->stop_waiting();
+  return ASX_OK;
+}
+
+// ---- tracked permits ----------------------------------------------------------------------------------------------
+
+asx_status asx_tracked_reserve(asx_channel_sender* tx, asx_cx* cx, asx_tracked_permit* out_permit) {
+  if (const asx_status s = refusal_of(tx); s != ASX_OK) return s;
+  const call guard(cx);
+  if (guard.refused != ASX_OK) return guard.refused;
+  if (out_permit == nullptr) return ASX_E_INVALID_ARGUMENT;
+  tracked_core made;
+  const status s = wait_for_slot(*tx, *cx, [&](sender_core& from, reserve_wait& place) {
+    return tracked_core::poll_reserve(from, *cx->current, place, made, std::source_location::current());
+  });
+  if (s == status::ok) {
+    out_permit->obligation = out<asx_obligation_handle>(made.obligation());
+    out_permit->permit = permit_of(cx->home, made.leave_to_name());
+  }
+  return out(s);
+}
+
+asx_status asx_tracked_try_reserve(asx_channel_sender* tx, const asx_region_handle* region,
+                                   asx_tracked_permit* out_permit) {
+  if (const asx_status s = refusal_of(tx); s != ASX_OK) return s;
+  const call guard(tx->runtime);
+  if (guard.refused != ASX_OK) return guard.refused;
+  if (out_permit == nullptr) return ASX_E_INVALID_ARGUMENT;
+  sender_cell* const from = sender_at(*tx);
+  if (from == nullptr) return ASX_E_STALE_HANDLE;
+  region_handle of;
+  if (region != nullptr) {
+    of = in(*region);
+  } else {
+    const std::optional<region_handle> own = tracked_core::region_of_caller(from->end);
+    if (!own) return from->end.is_stale() ? ASX_E_STALE_HANDLE : ASX_E_INVALID_ARGUMENT;
+    of = *own;
+  }
+  tracked_core made;
+  const status s = tracked_core::try_reserve(from->end, of, made, std::source_location::current());
+  if (s == status::ok) {
+    out_permit->obligation = out<asx_obligation_handle>(made.obligation());
+    out_permit->permit = permit_of(tx->runtime, made.leave_to_name());
+  }
+  return out(s);
+}
+
+asx_status asx_tracked_send(asx_tracked_permit* permit, void* value, asx_permit_proof* proof) {
+  if (permit == nullptr) return ASX_E_INVALID_ARGUMENT;
+  if (permit->permit.runtime == nullptr) return ASX_E_OBLIGATION_ALREADY_RESOLVED;
+  const call guard(permit->permit.runtime);
+  if (guard.refused != ASX_OK) return guard.refused;
+  held_tracked held(*permit);
+  if (const status s = held.core.admit_send(); s != status::ok) {
+    held.core.give_up(s);
+    return out(s);
+  }
+  put(*held.core.held_in(), value);
+  const committed_proof kept = held.core.commit();
+  if (proof != nullptr) *proof = {kept.channel().value, kept.permit()};
+  return ASX_OK;
+}
+
+asx_status asx_tracked_abort(asx_tracked_permit* permit, asx_permit_proof* proof) {
+  if (permit == nullptr) return ASX_E_INVALID_ARGUMENT;
+  if (permit->permit.runtime == nullptr) return ASX_E_OBLIGATION_ALREADY_RESOLVED;
+  const call guard(permit->permit.runtime);
+  if (guard.refused != ASX_OK) return guard.refused;
+  held_tracked held(*permit);
+  const status refused = held.core.held_in() != nullptr ? status::obligation_leaked : held.core.admit_send();
+  const std::optional<aborted_proof> given = held.core.abort();
+  if (!given) return out(refused);
+  if (proof != nullptr) *proof = {given->channel().value, given->permit()};
+  return ASX_OK;
+}
+
+asx_status asx_tracked_drop(asx_tracked_permit* permit) {
+  if (permit == nullptr) return ASX_E_INVALID_ARGUMENT;
+  if (permit->permit.runtime == nullptr) return ASX_E_OBLIGATION_ALREADY_RESOLVED;
+  const call guard(permit->permit.runtime);
+  if (guard.refused != ASX_OK) return guard.refused;
+  held_tracked held(*permit);
+  if (held.core.held_in() == nullptr) return out(held.core.admit_send());
+  held.core.forget();
+  return ASX_OK;
+}
+
+bool asx_tracked_is_held(const asx_tracked_permit* permit) {
+  if (permit == nullptr || permit->permit.runtime == nullptr) return false;
+  const call guard(permit->permit.runtime);
+  if (guard.refused != ASX_OK) return false;
+  asx_tracked_permit copy = *permit;
+  return held_tracked(copy).core.held_in() != nullptr;
+}
+
+}  // extern "C"

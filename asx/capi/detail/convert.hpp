@@ -1,0 +1,138 @@
+// asx/capi/detail/convert.hpp - values from C to C++ and back, and structs that may be older or newer than this
+// library.
+//
+// Cancel points: none. Threads: plain functions. Lifetime: what comes out refers to the texts that went in.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <string_view>
+
+#include "asx/capi/asx.h"
+#include "asx/kernel/kernel.hpp"
+#include "asx/model/budget.hpp"
+#include "asx/model/outcome.hpp"
+#include "asx/model/witness.hpp"
+
+namespace asx::capi {
+
+/// Takes a struct that begins with its size: a smaller one is completed from `to` as it is, of a larger one the unknown
+/// part must be zero.
+template <class T>
+[[nodiscard]] asx_status take_struct(const T* from, T& to) noexcept {
+  std::size_t size = 0;
+  std::memcpy(&size, from, sizeof size);
+  if (size < sizeof size) return ASX_E_INVALID_ARGUMENT;
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(from);
+  for (std::size_t i = sizeof(T); i < size; ++i) {
+    if (bytes[i] != 0) return ASX_E_VERSION;
+  }
+  std::memcpy(static_cast<void*>(&to), bytes, size < sizeof(T) ? size : sizeof(T));
+  to.size = sizeof(T);
+  return ASX_OK;
+}
+
+/// Gives a struct that begins with its size: as much as the caller has room for.
+template <class T>
+[[nodiscard]] asx_status give_struct(T value, T* to) noexcept {
+  std::size_t size = 0;
+  std::memcpy(&size, to, sizeof size);
+  if (size < sizeof size) return ASX_E_INVALID_ARGUMENT;
+  value.size = size;
+  std::memcpy(static_cast<void*>(to), &value, size < sizeof(T) ? size : sizeof(T));
+  return ASX_OK;
+}
+/// Whether give_struct will be able to.
+template <class T>
+[[nodiscard]] bool has_size(const T* report) noexcept {
+  return report == nullptr || report->size >= sizeof report->size;
+}
+
+[[nodiscard]] inline std::string_view text(const char* terminated) noexcept {
+  return terminated == nullptr ? std::string_view() : std::string_view(terminated);
+}
+[[nodiscard]] inline std::string_view text(asx_text t) noexcept {
+  return t.data == nullptr ? std::string_view() : std::string_view(t.data, t.size);
+}
+[[nodiscard]] inline asx_text out(std::string_view t) noexcept {
+  return {t.data(), t.size()};
+}
+
+[[nodiscard]] constexpr bool is_kind(asx_cancel_kind kind) noexcept {
+  return static_cast<std::uint32_t>(kind) < cancel_kind_table.size();
+}
+[[nodiscard]] constexpr bool is_status(asx_status code) noexcept {
+  return find_status(static_cast<std::uint32_t>(code)) != nullptr;
+}
+[[nodiscard]] constexpr cancel_kind in(asx_cancel_kind kind) noexcept {
+  return static_cast<cancel_kind>(kind);
+}
+
+[[nodiscard]] constexpr budget in(const asx_budget& b) noexcept {
+  return {{b.deadline}, b.poll_quota, b.cost_quota, b.priority};
+}
+[[nodiscard]] constexpr asx_budget out(const budget& b) noexcept {
+  return {b.deadline.ns, b.poll_quota, b.cost_quota, b.priority};
+}
+
+[[nodiscard]] inline asx_cancel_reason out(const cancel_reason& r) noexcept {
+  return {static_cast<asx_cancel_kind>(r.kind),
+          r.levels,
+          r.truncated,
+          r.origin_region.value,
+          r.origin_task.value,
+          r.timestamp.ns,
+          out(r.message),
+          r.cause.index,
+          r.cause.generation};
+}
+[[nodiscard]] inline cancel_reason in(const asx_cancel_reason& r) noexcept {
+  cancel_reason to;
+  to.kind = in(r.kind);
+  to.truncated = r.truncated;
+  to.levels = r.levels;
+  to.origin_region = region_id{r.origin_region};
+  to.origin_task = task_id{r.origin_task};
+  to.timestamp = instant{r.timestamp};
+  to.message = text(r.message);
+  to.cause = {static_cast<std::uint32_t>(r.cause), r.cause_life};
+  return to;
+}
+
+[[nodiscard]] inline asx_outcome out(const task_outcome& o) noexcept {
+  asx_outcome to{};
+  to.kind = static_cast<asx_outcome_kind>(o.kind());
+  to.has_value = o.has_value();
+  if (o.has_value()) to.value = o.value();
+  if (o.is_err()) {
+    to.error = static_cast<asx_status>(o.error().code);
+    to.detail = o.error().detail;
+  }
+  if (o.is_cancelled()) {
+    const cancellation& how = o.cancelled_by();
+    to.overran = how.cleanup_budget_exceeded;
+    to.error = static_cast<asx_status>(how.cleanup_error);
+    to.detail = how.cleanup_detail;
+    to.reason = out(how.reason);
+  }
+  if (o.is_panicked()) to.panic = out(o.panic().text);
+  return to;
+}
+/// False: a number in it is none.
+[[nodiscard]] inline bool in(const asx_outcome& o, task_outcome& to) noexcept {
+  switch (o.kind) {
+    case ASX_OUTCOME_OK: to = o.has_value ? task_outcome::ok(o.value) : task_outcome::ok(); return true;
+    case ASX_OUTCOME_ERR:
+      if (!is_status(o.error)) return false;
+      to = task_outcome::err({static_cast<status>(o.error), o.detail});
+      return true;
+    case ASX_OUTCOME_CANCELLED:
+      if (!is_status(o.error) || !is_kind(o.reason.kind)) return false;
+      to = task_outcome::cancelled({in(o.reason), o.overran, static_cast<status>(o.error), o.detail});
+      return true;
+    case ASX_OUTCOME_PANICKED: to = task_outcome::panicked({.text = text(o.panic)}); return true;
+  }
+  return false;
+}
+
+}  // namespace asx::capi

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""The C interface as a whole: its headers, its symbols, its memory and its binary form.
+
+    tests/gates/capi_test.py SHARED_LIBRARY STATIC_EXAMPLE CC CXX ...      from the repository root
+
+CC and CXX are pairs of compilers; one that is not there is left out. Each failure names what is wrong and what to do.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path.cwd()
+LIBRARY = pathlib.Path(sys.argv.pop(1)).resolve()
+STATIC = sys.argv.pop(1)
+COMPILERS = [c for c in sys.argv[1:] if shutil.which(c)]
+sys.argv[1:] = []
+HEADERS = sorted((ROOT / "asx/capi").glob("*.h"))
+TEXT = "\n".join(h.read_text() for h in HEADERS)
+DECLARATION = re.compile(r"/\*((?:(?!\*/).)*)\*/\s*(?:ASX_NODISCARD\s+)?ASX_C_API\s+([^;{}]*?\b(asx_\w+)\([^;{}]*?\));",
+                         re.S)
+
+
+def plain(declaration):
+    """On one line, with the stars where the specification has them."""
+    return re.sub(r"\s*\*\s*", " *", re.sub(r"\s+", " ", declaration))
+
+
+DECLARED = {m.group(3): (m.group(1), plain(m.group(2))) for m in DECLARATION.finditer(TEXT)}
+# The ten of the specification, word for word.
+SIGNATURES = """
+asx_status asx_channel_reserve(asx_channel_sender *tx, asx_cx *cx, asx_send_permit *out_permit)
+asx_status asx_send_permit_send(asx_send_permit *permit, void *value)
+void asx_send_permit_abort(asx_send_permit *permit)
+asx_status asx_channel_recv(asx_channel_receiver *rx, asx_cx *cx, void *out_value)
+asx_status asx_channel_try_recv(asx_channel_receiver *rx, void *out_value)
+asx_status asx_timer_register(asx_timer_wheel *wheel, asx_time deadline, asx_waker waker, asx_timer_handle *out_handle)
+asx_status asx_timer_try_register(asx_timer_wheel *wheel, asx_time deadline, asx_waker waker, asx_timer_handle *out_handle)
+size_t asx_timer_collect_expired(asx_timer_wheel *wheel, asx_time now, asx_waker *out_wakers, size_t max_wakers)
+bool asx_timer_cancel(asx_timer_wheel *wheel, const asx_timer_handle *handle)
+asx_timer_handle asx_timer_update(asx_timer_wheel *wheel, const asx_timer_handle *old_handle, asx_time new_deadline, asx_waker waker)
+""".strip().splitlines()
+ALLOCATORS = re.compile(r"\b(malloc|calloc|realloc|free|aligned_alloc|posix_memalign|_Zn[wa]\w*|_Zd[la]\w*)\b")
+
+
+def nm(*words):
+    return subprocess.run(["nm", *words], capture_output=True, text=True, check=True).stdout
+
+
+class the_c_interface(unittest.TestCase):
+    def test_each_header_compiles_as_c11_and_as_cpp20(self):
+        self.assertTrue(COMPILERS, "no compiler was given that is there")
+        for compiler in COMPILERS:
+            is_cpp = "++" in compiler
+            for header in HEADERS:
+                name = header.relative_to(ROOT).as_posix()
+                run = subprocess.run([compiler, "-x", "c++" if is_cpp else "c", "-std=c++20" if is_cpp else "-std=c11",
+                                      "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", "-I.", "-"],
+                                     input=f'#include "{name}"\nint main(void) {{ return 0; }}\n', capture_output=True,
+                                     text=True)
+                self.assertEqual(run.returncode, 0, f"{compiler}: {name} does not compile alone:\n{run.stderr}")
+
+    def test_the_ten_signatures_are_the_specifications(self):
+        for signature in SIGNATURES:
+            name = re.search(r"asx_\w+(?=\()", signature).group()
+            self.assertEqual(DECLARED.get(name, ("", ""))[1], signature, f"{name} must stay as the specification has it")
+
+    def test_every_function_says_what_it_keeps_where_it_cancels_and_who_may_call_it(self):
+        self.assertGreater(len(DECLARED), 100)
+        self.assertEqual(len(re.findall(r"^(?:ASX_NODISCARD )?ASX_C_API ", TEXT, re.M)), len(DECLARED), "a declaration without a comment")
+        for name, (comment, _) in DECLARED.items():
+            for line in ("Keeps: ", "Cancel point: ", "Thread: "):
+                self.assertIn(line, re.sub(r"\s*\n \* ", " ", comment), f"{name}: say `{line}...` in its comment")
+
+    def test_every_function_is_tested(self):
+        tests = "".join(p.read_text() for p in (ROOT / "asx/capi").glob("*_test.c*"))
+        for name in DECLARED:
+            self.assertRegex(tests, rf"\b{name}\b", f"{name} is in no test of asx/capi")
+
+    def test_the_library_exports_these_functions_and_nothing_else(self):
+        exported = {line.split()[-1] for line in nm("-D", "--defined-only", str(LIBRARY)).splitlines()}
+        self.assertEqual(exported, set(DECLARED), "cmake/asx_c.map and the headers must agree")
+
+    def test_a_program_with_its_own_memory_links_no_allocator(self):
+        if STATIC == "-":
+            self.skipTest("this build brings an allocator of its own")
+        symbols = nm(STATIC)
+        self.assertFalse(ALLOCATORS.findall(symbols), "something on the way drags the heap in; keep it apart")
+        needed = subprocess.run(["readelf", "-d", STATIC], capture_output=True, text=True, check=True).stdout
+        self.assertNotIn("libstdc++", needed, "a C program needs no C++ library")
+
+    def test_the_binary_interface_is_the_one_that_is_kept(self):
+        if not shutil.which("abidiff"):
+            self.skipTest("abigail-tools are not there")
+        kept = ROOT / "abi/libasx_c.abi"
+        with tempfile.TemporaryDirectory() as folder:
+            now = pathlib.Path(folder) / "now.abi"
+            dump(now)
+            if "ASX_KEEP_ABI" in os.environ:
+                shutil.copy(now, kept)
+            run = subprocess.run(["abidiff", str(kept), str(now)], capture_output=True, text=True)
+        self.assertEqual(run.returncode, 0, "the binary interface has changed; if that is decided, keep the new one: "
+                         f"ASX_KEEP_ABI=1 and this test again\n{run.stdout}{run.stderr}")
+
+
+def dump(into):
+    """What the headers promise, by a library of C that does nothing: what C++ does inside is no part of it."""
+    compiler = next(c for c in COMPILERS if "++" not in c)
+    with tempfile.TemporaryDirectory() as folder:
+        source = pathlib.Path(folder) / "promise.c"
+        source.write_text('#include "asx/capi/asx.h"\n'
+                          + "".join(f"{d} {{ __builtin_trap(); }}\n" for _, d in sorted(DECLARED.values(), key=lambda v: v[1])))
+        library = pathlib.Path(folder) / "libasx_c.so"
+        subprocess.run([compiler, "-std=c11", "-g", "-O0", "-shared", "-fPIC", "-I.", f"-ffile-prefix-map={folder}=.",
+                        f"-ffile-prefix-map={ROOT}=.", str(source), "-o", str(library)], check=True)
+        subprocess.run(["abidw", "--no-show-locs", "--no-comp-dir-path", "--no-corpus-path", "--type-id-style", "hash",
+                        "--out-file", str(into), str(library)], check=True)
+
+
+if __name__ == "__main__":
+    unittest.main()
