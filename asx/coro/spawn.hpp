@@ -185,8 +185,16 @@ struct call_of<R (*)(cx, Params...), Args...> {
     }
   }
   static constexpr bool is_safe = judge();
-  /// What it is called with lies in its own frame, and nowhere else.
-  static constexpr bool takes_values = sizeof...(Params) == sizeof...(Args) && (!std::is_reference_v<Params> && ...);
+  static consteval bool judge_values() {
+    if constexpr (sizeof...(Params) == sizeof...(Args)) {
+      return (std::is_same_v<std::remove_cv_t<Params>, Args> && ...);
+    } else {
+      return false;
+    }
+  }
+  /// What it is called with lies in its own frame, and nowhere else. A parameter that is made from its argument may
+  /// refer to it, as a view does to a string: that is kept.
+  static constexpr bool takes_values = judge_values();
 };
 template <class R, class... Params, class... Args>
 struct call_of<R (*)(cx, Params...) noexcept, Args...> : call_of<R (*)(cx, Params...), Args...> {};

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -69,6 +70,25 @@ static_assert(!detail::call_of<reads_too_fn, std::string, long>::is_safe);
 static_assert(!detail::call_of<reads_too_fn, const char*, int>::is_safe);
 static_assert(detail::call_of<reads_fn, std::reference_wrapper<std::string>>::is_safe);
 static_assert(detail::call_of<std::remove_const_t<decltype(takes)>, const char*, std::string>::is_safe);
+
+// A parameter that is made from its argument may refer to it, although it is no reference.
+TEST(coro_spawn, keeps_what_a_view_or_a_weak_pointer_was_made_from) {
+  runtime rt;
+  std::string said;
+  auto made = spawn_in(
+      rt.kernel(), rt.root(), {},
+      [](cx, std::string_view word, std::span<const int> numbers, std::weak_ptr<int> weak,
+         std::string* to) -> task<std::size_t> {
+        co_await sleep(duration::milliseconds(5));
+        *to = std::string(word) + " " + std::to_string(numbers.back()) + " " + std::to_string(weak.expired() ? 0 : 1);
+        co_return numbers.size();
+      },
+      std::string("a word that does not fit into a short string"), std::vector<int>(1000, 7), std::make_shared<int>(4),
+      &said);
+  ASSERT_EQ(made.code, status::ok);
+  rt.run_until_quiescent();
+  EXPECT_EQ(said, "a word that does not fit into a short string 7 1");
+}
 
 TEST(coro_spawn, destroys_the_frame_before_the_arguments_it_may_refer_to) {
   runtime rt;

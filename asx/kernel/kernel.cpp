@@ -24,7 +24,7 @@ kernel::kernel(const resource_contract& contract, const kernel_options& options,
       cells_(*this, contract.max_things(), memory),
       blocks_(memory),
       causes_(contract.max_causes, contract.cause_message_bytes, memory),
-      reasons_(memory),
+      reasons_(memory, contract.max_tasks),
       index_(memory),
       ghosts_(*this, log, contract, options.ghosts, memory) {
   if (contract.reserve_all) {

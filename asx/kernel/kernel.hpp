@@ -270,8 +270,9 @@ class ASX_API kernel {
   [[nodiscard]] bool has_inputs() const noexcept { return somebody_called() || !retries_.empty(); }
   [[nodiscard]] std::uint64_t queued_by(place& p) noexcept { return static_cast<detail::task_record&>(p).queued_by; }
   void poll(std::uint32_t worker, place& p, dispatch_source from, instant now, std::uint64_t dispatched) noexcept;
-  /// Steps of one worker in a row, as long as they are plain: `most` at most. How many were made.
-  std::uint64_t run_plain(std::uint32_t worker, const time_source& clock, std::uint64_t most) noexcept;
+  /// Steps of one worker in a row, as long as they are plain: `most` at most, and none once a dispatch was made at or
+  /// after `until`. How many were made.
+  std::uint64_t run_plain(std::uint32_t worker, const time_source& clock, std::uint64_t most, instant until) noexcept;
   [[nodiscard]] place* take_stalled(std::uint32_t worker, instant now) noexcept;
   [[nodiscard]] pressure weigh() noexcept;
 

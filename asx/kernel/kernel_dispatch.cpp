@@ -32,9 +32,10 @@ bool is_answering(task_state s) noexcept {
 void fetch_ahead(const scheduler::cancels_ahead& next) noexcept {
   if (next.second == nullptr) return;
   static_cast<const task_record*>(next.second)->fetch();
-  const auto* const context = static_cast<const std::byte*>(static_cast<const task_record*>(next.first)->context);
-  ASX_FETCH(context);
-  ASX_FETCH(context + 64);
+  // As a number: nobody knows how much lies there, and adding to the pointer itself would be a promise.
+  const auto context = reinterpret_cast<std::uintptr_t>(static_cast<const task_record*>(next.first)->context);
+  ASX_FETCH(reinterpret_cast<const void*>(context));       // NOLINT(performance-no-int-to-ptr)
+  ASX_FETCH(reinterpret_cast<const void*>(context + 64));  // NOLINT(performance-no-int-to-ptr)
 }
 
 std::uint64_t place_operand(const task_record& t, wake_code why) noexcept {
@@ -114,11 +115,13 @@ void kernel::poll(std::uint32_t worker, place& p, dispatch_source, instant now, 
 // A loop of its own for the plainest dispatches, which are most of them: nobody listens, nothing is due, nothing waits
 // but in the ready lane, or in the cancel lane. What is done is what worker_step and poll do; what they look for
 // besides cannot be there.
-std::uint64_t kernel::run_plain(std::uint32_t worker, const time_source& clock, std::uint64_t most) noexcept {
+std::uint64_t kernel::run_plain(std::uint32_t worker, const time_source& clock, std::uint64_t most,
+                                instant until) noexcept {
   ASX_ASSERT(current_ == nullptr, "one task is polled at a time");
   std::uint64_t done = 0;
   if (!is_quiet() || rejects()) return 0;
   for (; done < most; ++done) {  // asx: bounded by `most`
+    if (until <= now_) break;    // By the time of the dispatch before, as the drive itself decides.
     if (clock.read != nullptr) now_ = later(now_, clock.read(clock.context));
     if (may_be_due(now_) || has_inputs()) break;
     place* p = sched_.next_plain(worker);
@@ -235,7 +238,14 @@ void kernel::keep_panic(task_record& t, std::string_view text, const std::source
 }
 
 void kernel::panic(task_record& t, std::string_view text, const std::source_location& site) noexcept {
-  if (t.has_panicked) return;  // The first one tells the story.
+  if (t.has_panicked) return;              // The first one tells the story.
+  if (t.state == task_state::completed) {  // Its result is out: what is dropped with it can only be told of.
+    note(event_kind::task_panicked, t.task().value, t.region->id.value);
+    if (log_.mode() == journal_mode::full) {
+      log_.append_text(text_code::panic, type_tag::task, t.task().value, text, now_.ns);
+    }
+    return;
+  }
   t.has_panicked = true;
   keep_panic(t, text, site);
   note(event_kind::task_panicked, t.task().value, t.region->id.value);

@@ -117,8 +117,8 @@ status kernel::add_timer(task_record* t, region_record& r, instant deadline, sla
   bool is_admitted = r.state == region_state::open;
   const task_record* const asks = t != nullptr ? t : current_;
   if (r.state == region_state::draining && asks != nullptr && asks->region == &r) {
-    is_admitted = asks->state == task_state::cancelling ||
-                  (asks->state == task_state::cancel_requested && asks->mask_depth != 0);
+    is_admitted =
+        asks->state == task_state::cancelling || (asks->state == task_state::cancel_requested && asks->mask_depth != 0);
   }
   if (r.state == region_state::finalizing) is_admitted = is_finalizer_call(r);
   if (!is_admitted) return refuse(kind, r.id.value, {status::region_not_open});

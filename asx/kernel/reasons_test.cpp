@@ -38,7 +38,7 @@ struct counted_heap {
 
 TEST(reason_pool, shares_a_slot_until_the_last_task_lets_go) {
   causes store(4, 16, heap_memory());
-  reason_pool pool(heap_memory());
+  reason_pool pool(heap_memory(), 1'000);
   ASSERT_TRUE(pool.admit(3));
   reason_slot& told = pool.take();
   told.reason.hold(store, reason_of(cancel_kind::shutdown, "why"));
@@ -53,7 +53,7 @@ TEST(reason_pool, shares_a_slot_until_the_last_task_lets_go) {
 
 TEST(reason_pool, gives_who_asks_a_copy_that_nobody_else_has) {
   causes store(4, 16, heap_memory());
-  reason_pool pool(heap_memory());
+  reason_pool pool(heap_memory(), 1'000);
   ASSERT_TRUE(pool.admit(2));
   reason_slot& told = pool.take();
   told.reason.hold(store, reason_of(cancel_kind::user, "both"));

@@ -162,6 +162,53 @@ class world {
   runtime rt_;
 };
 
+// Three tasks that never finish their cleanup, on a clock that moves a millisecond with every poll.
+struct stubborn {
+  std::uint64_t live = 1'000'000'000;
+  std::uint64_t polls = 0, untold = 0;
+  std::uint64_t over = UINT64_MAX;  // When the grace is.
+
+  static poll_result poll(void* self, cx& c) {
+    auto& s = *static_cast<stubborn*>(self);
+    static_cast<void>(c.checkpoint());
+    ++s.polls;
+    if (s.live >= s.over && c.reason()->kind != cancel_kind::shutdown) ++s.untold;
+    s.live += 1'000'000;
+    return poll_result::pending;
+  }
+};
+
+stubborn shut_down_with_grace(journal_mode mode) {
+  stubborn s;
+  runtime_config config;
+  config.journaling = mode;
+  config.behaviour.ghosts = ghost_mode::off;
+  config.clock = {&s.live, [](void* ns) noexcept { return instant{*static_cast<std::uint64_t*>(ns)}; }};
+  config.park = {&s.live,
+                 [](void* ns, instant, instant until) noexcept {
+                   auto& live = *static_cast<std::uint64_t*>(ns);
+                   if (!until.is_none() && until.ns > live) live = until.ns;
+                 },
+                 nullptr};
+  runtime rt(config);
+  task_handle t;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(rt.kernel().spawn(rt.root(), {.poll = &stubborn::poll, .context = &s}, t), status::ok);
+  }
+  rt.run_until_idle(5);
+  s.over = s.live + 3'000'000;
+  EXPECT_TRUE(rt.shutdown(duration::milliseconds(3)).is_quiescent());
+  return s;
+}
+
+TEST(plain_runs, see_the_end_of_a_grace_as_single_steps_do) {
+  const stubborn told = shut_down_with_grace(journal_mode::full);
+  const stubborn plain = shut_down_with_grace(journal_mode::off);
+  EXPECT_EQ(plain.polls, told.polls);
+  EXPECT_EQ(plain.untold, told.untold);
+  EXPECT_LE(plain.untold, 1U);
+}
+
 TEST(plain_runs, are_what_single_steps_and_journalled_runs_are) {
   std::uint64_t dispatches = 0;
   for (std::uint64_t seed = 1; seed <= 1000; ++seed) {

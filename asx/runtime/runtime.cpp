@@ -250,7 +250,7 @@ run_result runtime_core::run(std::uint64_t max_steps, const patience& how) noexc
     if (is_alone && !is_observed() && --until_plain == 0) {
       const std::uint64_t most = std::min(max_steps - out.steps, plain_in_a_row);
       kernel_.set_time(now());
-      const std::uint64_t done = kernel_.run_plain(0, time, most);
+      const std::uint64_t done = kernel_.run_plain(0, time, most, earlier(how.limit, forced_at_));
       out.steps += done;
       until_plain = done == 0 ? steps_before_plain : 1;  // Where nothing is plain, it is not looked for at every step.
       if (done != 0) idle = 0;

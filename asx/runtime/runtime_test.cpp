@@ -44,6 +44,32 @@ TEST(runtime, runs_a_task_to_its_end_and_hands_over_its_value) {
   expect_legal(rt);
 }
 
+TEST(runtime, r269_a_panic_while_a_task_is_dropped_changes_no_result) {
+  runtime rt;
+  task_handle t;
+  const task_spec spec{.poll =
+                           [](void*, cx& c) {
+                             c.set_value(5);
+                             return poll_result::ready;
+                           },
+                       .context = &rt.kernel(),
+                       .drop = [](void* k) noexcept { static_cast<kernel*>(k)->panic("too late"); },
+                       .is_held = true};
+  ASSERT_EQ(rt.kernel().spawn(rt.root(), spec, t), status::ok);
+  rt.run_until_idle();
+  task_outcome out;
+  ASSERT_EQ(rt.kernel().result(t, out), status::ok);
+  EXPECT_EQ(out.value(), 5U);
+  EXPECT_EQ(rt.kernel().reasons().live(), 0U) << "nobody can read the text, so nobody keeps it";
+  ASSERT_EQ(rt.kernel().release_task(t), status::ok);
+  EXPECT_TRUE(rt.shutdown().is_quiescent());
+  std::vector<event> events(static_cast<std::size_t>(rt.journal().size()));
+  events.resize(rt.journal().copy_tail(events));
+  EXPECT_EQ(
+      std::count_if(events.begin(), events.end(), [](const event& e) { return e.kind == event_kind::task_panicked; }),
+      1);
+}
+
 TEST(runtime, is_quiescent_when_it_is_new_and_when_everything_has_ended) {
   runtime rt;
   EXPECT_EQ(rt.kernel().check_quiescence().failed, 0U);

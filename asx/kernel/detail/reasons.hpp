@@ -29,7 +29,7 @@ struct reason_slot {
 
 class reason_pool {
  public:
-  explicit reason_pool(memory_port memory) noexcept : memory_(memory) {}
+  reason_pool(memory_port memory, std::uint32_t most) noexcept : memory_(memory), most_(most) {}
   ~reason_pool();
   reason_pool(const reason_pool&) = delete;
   reason_pool& operator=(const reason_pool&) = delete;
@@ -65,6 +65,7 @@ class reason_pool {
   [[nodiscard]] bool grow(std::uint32_t count) noexcept;
 
   memory_port memory_;
+  std::uint32_t most_;           // Slots: the contract's tasks.
   chunk* chunks_ = nullptr;      // The newest first.
   reason_slot* free_ = nullptr;  // Were in use before.
   std::byte* fresh_ = nullptr;   // Never used, in the chunk that was opened last,
