@@ -175,7 +175,7 @@ void replay(const std::string& file, const std::string& journal, session& s) {
   recorded.refuse_damage();
   // A journal that is cut is a beginning: a replay that goes on behind it is the same run.
   const bool is_cut = recorded.end() == file_end::cut;
-  if (result.compared == 0 && !result.run) throw bad_data(fmt::format("{} has no event to compare", journal));
+  if (result.compared == 0 && !result.reference) throw bad_data(fmt::format("{} has no event to compare", journal));
   const bool same = result.compared != 0 && (result.match() || (is_cut && !result.reference));
   if (s.json) {
     put_json({{"scenario", file},

@@ -72,7 +72,7 @@ TEST(reason_pool, has_room_for_every_task_that_was_admitted) {
   counted_heap heap;
   causes store(4, 16, heap_memory());
   {
-    reason_pool pool(heap.port());
+    reason_pool pool(heap.port(), 1'000);
     std::vector<reason_slot*> taken;
     for (std::uint32_t tasks = 1; tasks <= 500; ++tasks) {
       ASSERT_TRUE(pool.admit(tasks));
@@ -94,7 +94,7 @@ TEST(reason_pool, has_room_for_every_task_that_was_admitted) {
 
 TEST(reason_pool, keeps_what_it_has_when_memory_is_refused) {
   counted_heap heap;
-  reason_pool pool(heap.port());
+  reason_pool pool(heap.port(), 1'000);
   ASSERT_TRUE(pool.admit(1));
   heap.refuses = true;
   EXPECT_FALSE(pool.admit(1000));
