@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """Plants single faults in the kernel, the wheel, the channels and the scheduler, and sees whether anybody notices.
 
-    tools/mutate.py [--only COMPONENT ...] [--id ID ...] [--jobs N] [--minutes N] [--fixtures-only] [--json]
+    tools/mutate.py [--only COMPONENT ...] [--id ID ...] [--jobs N] [--minutes N] [--fixtures-only] [--tests-only] [--json]
     tools/mutate.py --check       only whether every fault can be planted (a gate; takes no time)
     tools/mutate.py --list        the faults, one line each
 
 tools/mutants.json is the table: component, file, a text that occurs once in it, what stands there instead, and a
 sentence that says what is wrong then. One fault at a time is written into a copy of the tree (build/mutants/N/tree);
-what it touches is built again there, and the component's tests and the fixtures (`asx conform`) run until one fails.
-Then it was noticed. A fault that nobody notices has survived: either a test is missing, or nothing can be seen of it,
-and then the table says why in the field "equivalent". The first run builds everything, later ones only what changed.
+what it touches is built again there, and the fixtures (`asx conform`) judge first: one profile and codec, then all. A
+fixture notices by an expectation that does not hold, by a play that dies or does not end, or only by a digest that is
+not the kept one; the table tells these apart. What no fixture notices, the component's tests judge after that. A fault
+that nobody notices has survived: either a test is missing, or nothing can be seen of it, and then the table of faults
+says why in the field "equivalent". The first run builds everything, later ones only what changed.
 
 Exit 0: every fault that is not equivalent was noticed. 1: a survivor, a text that is not found any more, a fault that
 does not compile, an equivalent one that was noticed after all. 2: the call makes no sense.
@@ -31,13 +33,15 @@ import time
 
 TABLE = pathlib.Path("tools/mutants.json")
 FIXTURES = "fixtures"
-# Who judges, the quickest first. The kernel's own promises are tested through the runtime.
-JUDGES = {
-    "wheel": ["test_wheel", FIXTURES, "test_runtime"],
-    "sched": ["test_sched", FIXTURES, "test_runtime"],
-    "kernel": ["test_runtime", FIXTURES, "test_kernel", "test_chan", "test_coro"],
-    "chan": ["test_chan", FIXTURES, "test_coro"],
+# The tests that judge what the fixtures let pass, the likeliest first. The kernel's own promises are tested through
+# the runtime.
+TESTS = {
+    "kernel": ["test_runtime", "test_kernel", "test_chan", "test_coro"],
+    "chan": ["test_chan", "test_coro"],
+    "sched": ["test_sched", "test_runtime"],
+    "wheel": ["test_wheel", "test_runtime"],
 }
+PATIENCE = 30  # Seconds; who takes longer, and longer than usual, does not end.
 LEAST_EACH, LEAST_ALL = 15, 60
 MEMORY = 6 << 30  # A fault may ask for memory without end.
 
@@ -63,8 +67,8 @@ def read_table(root):
         if name in ids:
             problems.append(f"{name}: the id is there twice; give the later row another")
         ids.add(name)
-        if row["component"] not in JUDGES:
-            problems.append(f"{name}: nobody judges '{row['component']}'; known are {', '.join(JUDGES)}")
+        if row["component"] not in TESTS:
+            problems.append(f"{name}: nobody judges '{row['component']}'; known are {', '.join(TESTS)}")
         if row["old"] == row["new"]:
             problems.append(f"{name}: old and new are the same text; that is no fault")
         path = root / row["file"]
@@ -72,7 +76,7 @@ def read_table(root):
         if found != 1:
             why = "there is no such file" if not path.is_file() else f"its text occurs {found} times, not once"
             problems.append(f"{name}: {row['file']}: {why}; adapt the row to the source: {row['old'].strip().splitlines()[0]}")
-    for component, count in collections.Counter({c: 0 for c in JUDGES} | collections.Counter(
+    for component, count in collections.Counter({c: 0 for c in TESTS} | collections.Counter(
             r.get("component") for r in rows)).items():
         if count < LEAST_EACH:
             problems.append(f"{component}: {count} faults; at least {LEAST_EACH} are wanted")
@@ -90,7 +94,8 @@ class Place:
         self.build = root / "build" / "mutants" / str(number) / "build"
         self.log = self.build.parent / "log.txt"
         self.environment = {**os.environ, "RC_PARAMS": "seed=20261115", "ASX_MODEL_OPS": "50000",
-                            "ASX_ROOT": str(self.tree), "CCACHE_SLOPPINESS": "pch_defines,time_macros"}
+                            "ASX_ROOT": str(self.tree), "CCACHE_SLOPPINESS": "pch_defines,time_macros",
+                            "CCACHE_BASEDIR": str(self.build.parent)}  # What one copy compiled, the next need not.
 
     def sync(self):
         """The copy becomes the tree as it is; what is the same keeps its time, so that it is not built again."""
@@ -132,7 +137,8 @@ class Place:
         launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
         code, said = self.run(["cmake", "-S", str(self.tree), "-B", str(self.build), "-G", "Ninja", *launcher,
                                "-DCMAKE_CXX_COMPILER=g++-12", "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -w",
-                               "-DCMAKE_GTEST_DISCOVER_TESTS_DISCOVERY_MODE=PRE_TEST"])
+                               "-DCMAKE_GTEST_DISCOVER_TESTS_DISCOVERY_MODE=PRE_TEST",
+                               "-DASX_INSTALL=OFF"])
         if code:
             fail(f"configuring the copy failed:\n{said}")
 
@@ -140,53 +146,59 @@ class Place:
         return self.run(["nice", "cmake", "--build", str(self.build), "-j1", "--target", target])
 
     def asks(self, judge):
+        """The commands by which it judges, the quickest first."""
         if judge == FIXTURES:
-            return [str(self.build / "asx/cli/asx"), "conform"]
-        return [str(self.build / "tests" / judge), "--gtest_brief=1", "--gtest_fail_fast"]
+            conform = [str(self.build / "asx/cli/asx"), "conform"]
+            return [[*conform, "--profile", "core", "--codec", "bin"], conform]
+        return [[str(self.build / "tests" / judge), "--gtest_brief=1", "--gtest_fail_fast"]]
 
 
 def target_of(judge):
     return "asx_cli" if judge == FIXTURES else judge
 
 
-def baseline(place, judges, seconds):
-    """Lets these judge the tree as it is, and notes their seconds; None for who cannot judge."""
-    for judge in judges:
-        if judge == FIXTURES and not any((place.tree / "conformance" / "fixtures").glob("**/*.json")):
-            print("mutate: there are no fixtures; tests alone judge", file=sys.stderr)
-            seconds[judge] = None
-            continue
-        print(f"mutate: building {target_of(judge)}", file=sys.stderr)
-        code, said = place.make(target_of(judge))
-        if code:
-            fail(f"{target_of(judge)} does not build without a fault; mend the tree first:\n{said[-3000:]}")
-        if judge == FIXTURES:
-            if "conform" not in place.run([str(place.build / "asx/cli/asx"), "--help"], 60)[1]:
-                print("mutate: the command plays no fixtures; tests alone judge", file=sys.stderr)
-                seconds[judge] = None
-                continue
+def baseline(place, judge, seconds):
+    """Lets this one judge the tree as it is, and notes the seconds of each command: who fails here may not judge."""
+    print(f"mutate: building {target_of(judge)}", file=sys.stderr, flush=True)
+    code, said = place.make(target_of(judge))
+    if code:
+        fail(f"{target_of(judge)} does not build without a fault; mend the tree first:\n{said[-3000:]}")
+    seconds[judge] = []
+    for command in place.asks(judge):
         started = time.monotonic()
-        code, said = place.run(place.asks(judge), 1800)
+        code, said = place.run(command, 1800)
         if code != 0:
             fail(f"{judge} fails without a fault; mend the tree first:\n{said[-3000:]}")
-        seconds[judge] = time.monotonic() - started
+        seconds[judge].append(time.monotonic() - started)
+
+
+def how_noticed(judge, code, said):
+    """(kind, words): by expectation, by digest alone, or by a test."""
+    if judge != FIXTURES:
+        first = re.search(r"\[  FAILED  \] ([\w./]+)", said)
+        return "test", judge + (": " + first.group(1) if first else " (no end)" if code is None else " (died)")
+    failures = re.findall(r"^([\w.-]+) \((?:tiny|core|server|not played) \w*\): (.*)$", said, re.M)
+    real = list(dict.fromkeys(name for name, why in failures if not why.startswith("its digest is")))
+    names = list(dict.fromkeys(name for name, _ in failures))
+    if code is None or not failures:
+        return "expectation", "fixtures (no end)" if code is None else "fixtures (died)"
+    return ("expectation" if real else "digest"), f"{(real or names)[0]} and {len(real or names) - 1} more fixtures"
 
 
 def judge_mutant(place, row, judges, seconds):
-    """(verdict, by whom): noticed, proved, survived, or 'no C++'."""
+    """(verdict, by whom): expectation, digest, test, proved, survived, or 'no C++'."""
     path = place.tree / row["file"]
 
     def restore():
-        shutil.copy(place.root / row["file"], path)
-        os.utime(path)
+        if path.read_text() != (place.root / row["file"]).read_text():
+            shutil.copy(place.root / row["file"], path)
+            os.utime(path)
 
     try:
         for judge in judges:
             if judge not in seconds:  # Who is seldom asked is built when first needed.
                 restore()
-                baseline(place, [judge], seconds)
-            if seconds[judge] is None:
-                continue
+                baseline(place, judge, seconds)
             mutated = (place.root / row["file"]).read_text().replace(row["old"], row["new"])
             if path.read_text() != mutated:
                 path.write_text(mutated)
@@ -194,32 +206,20 @@ def judge_mutant(place, row, judges, seconds):
             if code:
                 is_proof = re.search(r"static assertion failed|assert_failed|not a constant expression", said)
                 return ("proved", "the compiler") if is_proof else ("no C++", said[-1500:])
-            code, said = place.run(place.asks(judge), 30 + 8 * seconds[judge])
-            if code != 0:
-                first = re.search(r"\[  FAILED  \] ([\w./]+)", said)
-                return "noticed", judge + (": " + first.group(1) if first else " (no end)" if code is None else "")
+            for command, usual in zip(place.asks(judge), seconds[judge]):
+                code, said = place.run(command, max(PATIENCE, 4 * usual))
+                if code != 0:
+                    return how_noticed(judge, code, said)
         return "survived", ""
     finally:
         restore()
 
 
-def judge_all(root, rows, args):
-    end = time.monotonic() + args.minutes * 60 if args.minutes else float("inf")
+def judge_round(places, times, rows, judges_of, end):
+    """One verdict for each fault that was begun before the end."""
     waiting, done, lock = queue.Queue(), [], threading.Lock()
     for row in rows:
         waiting.put(row)
-
-    def judges_of(component):
-        return [FIXTURES] if args.fixtures_only else JUDGES[component]
-
-    first_asked = list(dict.fromkeys(judges_of(row["component"])[0] for row in rows))
-    places = [Place(root, n) for n in range(min(args.jobs, len(rows)))]
-    times = [{} for _ in places]
-    for place, seconds in zip(places, times):
-        place.configure()
-        baseline(place, first_asked, seconds)
-    if not any(times[0].values()):
-        fail("nobody is there to judge; without fixtures leave --fixtures-only out")
 
     def work(place, seconds):
         while time.monotonic() < end:
@@ -228,11 +228,12 @@ def judge_all(root, rows, args):
             except queue.Empty:
                 return
             started = time.monotonic()
-            verdict, by = judge_mutant(place, row, judges_of(row["component"]), seconds)
+            verdict, by = judge_mutant(place, row, judges_of(row), seconds)
             with lock:
                 done.append({**{k: row[k] for k in ("id", "component", "file", "says")}, "verdict": verdict, "by": by,
                              "equivalent": row.get("equivalent"), "seconds": round(time.monotonic() - started, 1)})
-                told = {"noticed": f"noticed by {by}", "proved": "refused by a proof", "survived": "SURVIVED",
+                told = {"expectation": f"noticed by {by}", "digest": f"noticed by the digests alone: {by}",
+                        "test": f"noticed by {by}", "proved": "refused by a proof", "survived": "passed",
                         "no C++": "DOES NOT COMPILE"}[verdict]
                 print(f"[{len(done):3}/{len(rows)}] {row['id']} {told}, {done[-1]['seconds']:.0f} s: {row['says']}",
                       file=sys.stderr, flush=True)
@@ -242,16 +243,55 @@ def judge_all(root, rows, args):
         thread.start()
     for thread in threads:
         thread.join()
-    return sorted(done, key=lambda d: d["id"])
+    return done
+
+
+def judge_all(root, rows, args):
+    end = time.monotonic() + args.minutes * 60 if args.minutes else float("inf")
+    order = list(TESTS)
+    rows = sorted(rows, key=lambda r: order.index(r["component"]))
+    places = [Place(root, n) for n in range(min(args.jobs, len(rows)))]
+    times = [{} for _ in places]
+    for place in places:
+        place.configure()
+    verdicts = {}
+    if not args.tests_only:
+        for place, seconds in zip(places, times):
+            baseline(place, FIXTURES, seconds)
+        print("mutate: the fixtures judge", file=sys.stderr, flush=True)
+        verdicts = {d["id"]: d for d in judge_round(places, times, rows, lambda r: [FIXTURES], end)}
+    left = [r for r in rows if args.tests_only or verdicts.get(r["id"], {}).get("verdict") == "survived"]
+    if left and not args.fixtures_only:
+        print(f"mutate: the tests judge {len(left)} more", file=sys.stderr, flush=True)
+        for row in left:
+            verdicts.pop(row["id"], None)  # Who was not begun has no verdict.
+        verdicts |= {d["id"]: d for d in judge_round(places, times, left, lambda r: TESTS[r["component"]], end)}
+    return [verdicts[r["id"]] for r in rows if r["id"] in verdicts]
+
+
+def score_of(done):
+    """By component: how many were planted, who noticed, and what is left."""
+    score = {}
+    for component in TESTS:
+        of = [d for d in done if d["component"] == component]
+        if of:
+            count = collections.Counter(d["verdict"] for d in of)
+            score[component] = {
+                "planted": len(of), "expectation": count["expectation"], "digest": count["digest"],
+                "test": count["test"] + count["proved"],
+                "equivalent": sum(d["verdict"] == "survived" and bool(d["equivalent"]) for d in of),
+                "survived": sum(d["verdict"] == "survived" and not d["equivalent"] for d in of)}
+    return score
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", metavar="COMPONENT", default=[], help=", ".join(JUDGES))
+    parser.add_argument("--only", nargs="+", metavar="COMPONENT", default=[], help=", ".join(TESTS))
     parser.add_argument("--id", nargs="+", metavar="ID", default=[], help="only these faults")
     parser.add_argument("--jobs", type=int, default=1, help="copies of the tree that work at once (default 1)")
     parser.add_argument("--minutes", type=float, default=0, help="begin no fault after this long (default: all)")
     parser.add_argument("--fixtures-only", action="store_true", help="only `asx conform` judges")
+    parser.add_argument("--tests-only", action="store_true", help="only the component's tests judge")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
@@ -264,11 +304,11 @@ def main():
         return 1
     if args.check:
         counts = collections.Counter(r["component"] for r in rows)
-        print(f"mutate: {len(rows)} faults can be planted: " + ", ".join(f"{counts[c]} in {c}" for c in JUDGES))
+        print(f"mutate: {len(rows)} faults can be planted: " + ", ".join(f"{counts[c]} in {c}" for c in TESTS))
         return 0
     for word in args.only:
-        if word not in JUDGES:
-            fail(f"unknown component '{word}'; known are {', '.join(JUDGES)}", 2)
+        if word not in TESTS:
+            fail(f"unknown component '{word}'; known are {', '.join(TESTS)}", 2)
     for word in args.id:
         if word not in {r["id"] for r in rows}:
             fail(f"no fault has the id '{word}'; --list shows them", 2)
@@ -282,16 +322,14 @@ def main():
 
     done = judge_all(root, rows, args)
     bad = [d for d in done if d["verdict"] == "no C++" or (d["verdict"] == "survived") != bool(d["equivalent"])]
-    score = {}
-    for component in JUDGES:
-        of = [d for d in done if d["component"] == component and not d["equivalent"]]
-        if of:
-            score[component] = {"noticed": sum(d["verdict"] in ("noticed", "proved") for d in of), "of": len(of)}
+    score = score_of(done)
     if args.json:
         print(json.dumps({"score": score, "not_begun": len(rows) - len(done), "mutants": done}))
     else:
+        print("| component | planted | by a fixture's expectation | by a kept digest alone | by a test | equivalent | survived |")
+        print("|---|---|---|---|---|---|---|")
         for component, s in score.items():
-            print(f"mutate: {component}: {s['noticed']} of {s['of']} noticed")
+            print(f"| {component} | " + " | ".join(str(v) for v in s.values()) + " |")
         for d in done:
             if d["verdict"] == "survived":
                 print(f"mutate: {d['id']} survived: {d['file']}: {d['says']}" +

@@ -250,6 +250,25 @@ TEST(channel_rulings, r168_a_waiter_leaves_with_its_dropped_sender) {
   EXPECT_TRUE(s.is_woken(b));
 }
 
+// Without a journal and monitors a channel has short ways, which are shut while somebody waits. The channel itself sees
+// to it, when its last sender goes, that they are open again.
+TEST(channel_rulings, r168_a_waiter_that_left_with_its_sender_bars_nobody) {
+  runtime_config config = puppet_config();
+  config.journaling = journal_mode::off;
+  config.behaviour.ghosts = ghost_mode::off;
+  puppet_stage s(config);
+  auto ch = open_channel(s, 1);
+  sender<int> other = ch.tx;
+  fill(ch.tx, {1});
+  attempt<> first;
+  EXPECT_EQ(poll_reserve(s, s.task(), other, first), status::would_block);
+  other.drop();
+  EXPECT_EQ(look(ch.tx).waiters, 0U);
+  ch.tx.drop();
+  EXPECT_EQ(ch.rx.try_recv().value, 1);
+  EXPECT_EQ(ch.rx.try_recv().code, status::disconnected);
+}
+
 TEST(channel_rulings, r168_only_would_block_leaves_a_waker) {
   puppet_stage s;
   auto ch = open_channel(s, 1);
