@@ -71,7 +71,9 @@ json number_schema(const field_info& field) {
 json counts_schema(std::span<const std::string_view> words) {
   json properties = json::object();
   for (const std::string_view w : words) properties[std::string(w)] = defined("number");
-  return closed_object(std::move(properties));
+  json out = closed_object(std::move(properties));
+  out["minProperties"] = 1;
+  return out;
 }
 
 json limits_schema() {
@@ -109,6 +111,7 @@ json bare_schema_of(const field_info& field) {
     case takes::name:
     case takes::new_name: return defined("name");
     case takes::name_or_true: return {{"anyOf", {defined("name"), {{"const", true}}}}};
+    case takes::name_or_null: return {{"anyOf", {defined("name"), {{"type", "null"}}}}};
     case takes::script:
     case takes::id: return defined("id");
     case takes::same_steps: return list_of(defined("step_of_task"));  // Of repeat; the file's own are set there.
@@ -122,13 +125,15 @@ json bare_schema_of(const field_info& field) {
     case takes::names: return list_of(defined("name"));
     case takes::words: return list_of(one_of_words(field.words));
     case takes::witness: return defined("witness");
-    case takes::wanted_witness: return defined("wanted_witness");
+    case takes::wanted_witness: return {{"anyOf", {defined("wanted_witness"), {{"type", "null"}}}}};
     case takes::counts: return counts_schema(field.words);
     case takes::events: return list_of(defined("event"));
     case takes::event_kinds: return list_of(defined("event_kind"));
     case takes::event_counts:
-      return {
-          {"type", "object"}, {"propertyNames", defined("event_kind")}, {"additionalProperties", defined("number")}};
+      return {{"type", "object"},
+              {"minProperties", 1},
+              {"propertyNames", defined("event_kind")},
+              {"additionalProperties", defined("number")}};
     case takes::version: return {{"const", dsl_version}};
     case takes::settings: return defined("runtime");
     case takes::limits: return limits_schema();
@@ -184,6 +189,9 @@ json step_schema() {
 json op_schema(const op_info& row) {
   if (row.what == op::expect) return expectation_schema();
   json properties = properties_of(fields_of_every_step());
+  if (!row.gives_an_answer()) {
+    for (const std::string_view n : {"status", "unchanged", "on"}) properties.erase(std::string(n));
+  }
   for (const field_info& f : row.fields) properties[std::string(f.name)] = schema_of(f);
   json required = required_of(fields_of_every_step());
   for (const json& r : required_of(row.fields)) required.push_back(r);
@@ -200,7 +208,9 @@ json reason_schema(bool is_wanted) {
   json parts = {{"kind", defined("cancel_kind")}, {"at", defined("moment")}, {"message", {{"type", "string"}}}};
   if (!is_wanted) return closed_object(std::move(parts), {"kind"});
   for (const std::string_view n : {"severity", "levels", "truncated_at"}) parts[std::string(n)] = defined("number");
-  for (const std::string_view n : {"origin_region", "origin_task"}) parts[std::string(n)] = defined("name");
+  for (const std::string_view n : {"origin_region", "origin_task"}) {
+    parts[std::string(n)] = {{"anyOf", {defined("name"), {{"type", "null"}}}}};
+  }
   parts["truncated"] = {{"type", "boolean"}};
   parts["cause"] = {{"anyOf", {defined("wanted_reason"), {{"type", "null"}}}}};
   return closed_object(std::move(parts));

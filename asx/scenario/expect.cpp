@@ -1,4 +1,6 @@
 // Expectations of things: tasks, regions, obligations, channels, permits, wheels, the runtime.
+#include <algorithm>
+
 #include "asx/journal/event_table.hpp"
 #include "asx/scenario/detail/play.hpp"
 
@@ -24,7 +26,7 @@ void play_run::expect(const actor& who, const step& st) {
   for (const auto& [name, look] : table) {
     if (what != nullptr && what->subject.name == name) return (this->*look)(who, st);
   }
-  fail(who, st, "there is nothing to look at");
+  fail_to_look(who, st, "there is nothing to look at");
 }
 
 bool play_run::is_there(const actor& who, const step& st, std::string_view noun, status looked) {
@@ -62,13 +64,17 @@ void play_run::want_reason(const actor& who, const step& st, const node& wanted,
       if (expected != seen) fail_expected(who, st, what + "." + key, expected, seen);
     };
     const auto numbers = [&](std::uint64_t seen) { compare(std::to_string(number_of(v)), std::to_string(seen)); };
-    const auto origin = [&](char type, std::uint64_t seen) {
-      const bound* const named = v.is(node_kind::null) ? nullptr : find_name(who, v.text);
-      if ((named == nullptr ? 0 : named->id) != seen) {
-        fail_expected(who, st, what + "." + key, v.is(node_kind::null) ? "none" : v.text, name_of(type, seen));
+    const auto origin = [&](field_type type, std::uint64_t seen) {
+      const bool wants_none = v.is(node_kind::null);
+      const bound* const named = wants_none ? nullptr : find_called(who, st, v.text, things_of(type));
+      if (named == nullptr && !wants_none) return;
+      count_check();
+      if ((wants_none ? 0 : named->id) != seen) {
+        fail_expected(who, st, what + "." + key, wants_none ? "none" : v.text,
+                      name_of(find_numbered(type)->letter, seen));
       }
     };
-    count_check();
+    if (!key.starts_with("origin_")) count_check();
     if (key == "kind") {
       compare(name(cancel_kind_of(v)), name(r.kind));
     } else if (key == "message") {
@@ -84,9 +90,9 @@ void play_run::want_reason(const actor& who, const step& st, const node& wanted,
     } else if (key == "truncated_at") {
       numbers(r.truncated ? r.levels : 0U);
     } else if (key == "origin_region") {
-      origin('r', r.origin_region.value);
+      origin(field_type::region, r.origin_region.value);
     } else if (key == "origin_task") {
-      origin('t', r.origin_task.value);
+      origin(field_type::task, r.origin_task.value);
     } else if (key == "cause") {
       want_reason(who, st, v, got, what + ".cause", level + 1);
     }
@@ -124,12 +130,17 @@ void play_run::want_outcome(const actor& who, const step& st, const node& wanted
   if (const node* const reason = wanted.find("cancelled"); reason != nullptr && reason->is(node_kind::object)) {
     want_reason(who, st, *reason, got.reason, "outcome.reason");
   }
-  if (const node* const overran = wanted.find("overran"); overran != nullptr && overran->flag != got.overran) {
-    fail_expected(who, st, "outcome.overran", show(overran->flag), show(got.overran));
+  if (const node* const overran = wanted.find("overran"); overran != nullptr) {
+    count_check();
+    if (overran->flag != got.overran) {
+      fail_expected(who, st, "outcome.overran", show(overran->flag), show(got.overran));
+    }
   }
-  if (const node* const error = wanted.find("cleanup_error");
-      error != nullptr && status_of(*error) != got.cleanup_error) {
-    fail_expected(who, st, "outcome.cleanup_error", name(status_of(*error)), name(got.cleanup_error));
+  if (const node* const error = wanted.find("cleanup_error"); error != nullptr) {
+    count_check();
+    if (status_of(*error) != got.cleanup_error) {
+      fail_expected(who, st, "outcome.cleanup_error", name(status_of(*error)), name(got.cleanup_error));
+    }
   }
 }
 
@@ -190,16 +201,18 @@ void play_run::expect_witness(const actor& who, const step& st, const node& want
   for (std::size_t i = 0; i < wanted.keys.size(); ++i) {
     const std::string& key = wanted.keys[i];
     const node& v = wanted.items[i];
-    count_check();
     const auto compare = [&](std::string_view expected, std::string_view got) {
+      count_check();
       if (expected != got) fail_expected(who, st, "witness." + key, expected, got);
     };
-    const auto named = [&](char type, std::uint64_t id) {
-      const bound* const found = find_name(who, v.text);
-      if (found == nullptr || found->id != id) fail_expected(who, st, "witness." + key, v.text, name_of(type, id));
+    const auto named = [&](field_type type, std::uint64_t id) {
+      const bound* const found = find_called(who, st, v.text, things_of(type));
+      if (found == nullptr) return;
+      count_check();
+      if (found->id != id) fail_expected(who, st, "witness." + key, v.text, name_of(find_numbered(type)->letter, id));
     };
-    if (key == "task") named('t', seen.task.value);
-    if (key == "region") named('r', seen.region.value);
+    if (key == "task") named(field_type::task, seen.task.value);
+    if (key == "region") named(field_type::region, seen.region.value);
     if (key == "epoch") compare(std::to_string(number_of(v)), std::to_string(seen.epoch));
     if (key == "phase") compare(v.text, cancel_phase_lifecycle.name(seen.phase));
     if (key == "kind") compare(name(cancel_kind_of(v)), name(seen.kind));
@@ -300,6 +313,16 @@ void play_run::expect_wheel(const actor& who, const step& st) {
                          wheel.is_live(timers_[found->at].handle);
     if (!is_live) fail(who, st, "expected '" + timer.text + "' live, and it is not");
   }
+  for (const law_timer& timer : timers_) {
+    if (timer.wheel != at || !wheel.is_live(timer.handle)) continue;
+    const bool is_named = std::any_of(holds->items.begin(), holds->items.end(), [&](const node& each) {
+      const bound* const found = find_name(who, each.text);
+      return found != nullptr && found->what == thing::wheel_timer && timers_[found->at].wheel == at &&
+             timers_[found->at].handle == timer.handle;
+    });
+    count_check();
+    if (!is_named) fail(who, st, "expected no other timer live, and " + name_of_timer(who, at, timer.handle) + " is");
+  }
 }
 
 void play_run::expect_quiescence(const actor& who, const step& st) {
@@ -326,6 +349,7 @@ void play_run::expect_runtime(const actor& who, const step& st) {
   want_number(who, st, "live_timers", seen.live_timers);
   if (st.fields->find("limit_refusals") != nullptr) want_number(who, st, "limit_refusals", count_limit_refusals());
   want_number(who, st, "fatal", seen.fatal_calls);
+  if (seen.violations) want_number(who, st, "violations", *seen.violations);
   want_word(who, st, "governor", governor_words()[static_cast<std::size_t>(seen.suggestion)]);
 }
 

@@ -11,7 +11,7 @@ mark_place play_run::since(const actor& who, const step& st) {
   if (named == nullptr) return {};
   const auto found = marks_.find(named->text);
   if (found != marks_.end()) return found->second;
-  fail(who, st, "nothing is marked '" + named->text + "' yet");
+  fail_to_look(who, st, "nothing is marked '" + named->text + "' yet");
   return {};
 }
 
@@ -60,8 +60,9 @@ void play_run::expect_dispatched(const actor& who, const step& st) {
     from.emplace_back(dispatch_words()[high_half(all[i].a)]);
   }
   for (const node& task : st.fields->find("dispatched")->items) {
-    const bound* const found = find_name(who, task.text);
-    wanted.push_back(found == nullptr ? task.text : name_of('t', found->id));
+    const bound* const found = find_called(who, st, task.text, thing::task);
+    if (found == nullptr) return;
+    wanted.push_back(name_of('t', found->id));
   }
   want_list(who, st, "dispatched", wanted, got);
   const node* const lanes = st.fields->find("from");
@@ -96,17 +97,6 @@ std::string event_text(event_kind kind, const std::string& of, const std::string
   return out;
 }
 
-char letter_of(field_type type) {
-  switch (type) {
-    case field_type::region: return 'r';
-    case field_type::task: return 't';
-    case field_type::obligation: return 'o';
-    case field_type::channel: return 'c';
-    case field_type::timer: return 'm';
-    default: return '\0';
-  }
-}
-
 }  // namespace
 
 bool play_run::read_wanted(const actor& who, const step& st, const node& item, wanted_event& out) {
@@ -115,23 +105,20 @@ bool play_run::read_wanted(const actor& who, const step& st, const node& item, w
   const std::size_t space = std::min(whole.find(' '), whole.size());
   const event_info* const row = find_event_kind(whole.substr(0, space));
   if (row == nullptr) {
-    fail(who, st, "'" + std::string(whole) + "' is no kind of event");
+    fail_to_look(who, st, "'" + std::string(whole) + "' is no kind of event");
     return false;
   }
   out.kind = row->kind;
   out.of_name = is_text ? (space < whole.size() ? whole.substr(space + 1) : std::string_view{}) : text_in(item, "of");
   out.with_name = is_text ? std::string_view{} : text_in(item, "with");
-  const auto resolve = [&](const std::string& name, std::optional<std::uint64_t>& id) {
+  // Numbers of different kinds of things may be equal: what is named must be what the event has at that place.
+  const auto resolve = [&](const std::string& name, field_type type, std::optional<std::uint64_t>& id) {
     if (name.empty()) return true;
-    const bound* const found = find_name(who, name);
-    if (found == nullptr) {
-      fail(who, st, "nothing is called '" + name + "' yet");
-      return false;
-    }
-    id = found->id;
-    return true;
+    const bound* const found = find_called(who, st, name, things_of(type));
+    if (found != nullptr) id = found->id;
+    return found != nullptr;
   };
-  if (!resolve(out.of_name, out.of) || !resolve(out.with_name, out.with)) return false;
+  if (!resolve(out.of_name, row->subject, out.of) || !resolve(out.with_name, row->object, out.with)) return false;
   if (is_text) return true;
   if (const node* const a = item.find("a"); a != nullptr) out.a = number_of(*a);
   if (const node* const b = item.find("b"); b != nullptr) out.b = number_of(*b);
@@ -145,7 +132,10 @@ std::string play_run::show_event(const wanted_event& e) const {
 // As a file would say it, with the parts that were asked for.
 std::string play_run::show_event(const event& e, const wanted_event* like) const {
   const event_info* const row = find_event_kind(static_cast<std::uint64_t>(e.kind));
-  const auto show_id = [&](field_type type, std::uint64_t id) { return name_of(letter_of(type), id); };
+  const auto show_id = [&](field_type type, std::uint64_t id) {
+    const numbered_thing* const numbered = find_numbered(type);
+    return name_of(numbered != nullptr ? numbered->letter : '\0', id);
+  };
   const bool shows_of = (like == nullptr || like->of) && row->subject != field_type::none;
   return event_text(e.kind, shows_of ? show_id(row->subject, e.subject) : std::string(),
                     like != nullptr && like->with ? show_id(row->object, e.object) : std::string(),

@@ -53,6 +53,8 @@ TEST(scenario_expect, a_task) {
       {"reason", R"({"truncated": false})", R"({"truncated": true})", "expected reason.truncated true, got false"},
       {"witness", R"({"task": "t", "region": "r", "epoch": 1, "phase": "cancelling", "kind": "parent_cancelled"})",
        R"({"region": "root"})", "expected witness.region root, got r"},
+      {"reason", R"({"kind": "parent_cancelled"})", "null", "expected reason none, got parent_cancelled"},
+      {"witness", R"({"epoch": 1})", "null", "expected no witness, got one"},
       {"witness", R"({"phase": "cancelling"})", R"({"phase": "requested"})",
        "expected witness.phase requested, got cancelling"},
       {"gone", "false", "true", "expected task 't' gone, and it is there"},
@@ -224,6 +226,54 @@ TEST(scenario_expect, what_happened) {
   for (const claim& c : claims) check(c);
 }
 
+TEST(scenario_expect, a_name_that_stands_for_another_kind_of_thing_is_no_number) {
+  constexpr std::string_view tasks = R"("w": [{"do": "return"}], "k": [{"do": "cancel", "task": "a"}])";
+  constexpr std::string_view start =
+      R"({"do": "spawn", "task": "w", "as": "a"}, {"do": "spawn", "task": "k", "as": "k"},
+    {"do": "spawn", "task": "w", "as": "x"}, {"do": "open_region", "as": "y"}, {"do": "cancel", "task": "x"},
+    {"do": "expect", "task": "x", "reason": {"origin_task": null}, "witness": {"task": "x", "region": "root"}},
+    {"do": "certificate", "as": "x"}, {"do": "certificate", "as": "y"}, )";
+  const auto told = [&](std::string_view step) { return failures(tasks, both(start, step)); };
+  EXPECT_EQ(told(R"({"do": "cancel", "task": "a"}, {"do": "expect", "task": "a", "reason": {"origin_task": "x"}})"),
+            lines{"steps[9] expect: 'x' is a certificate now"});
+  EXPECT_EQ(told(R"({"do": "cancel", "task": "a"}, {"do": "expect", "task": "a", "reason": {"origin_task": "late"}},
+                    {"do": "spawn", "task": "w", "as": "late"})"),
+            lines{"steps[9] expect: nothing is called 'late' yet"});
+  EXPECT_EQ(told(R"({"do": "cancel", "task": "a"}, {"do": "expect", "task": "a", "witness": {"region": "y"}})"),
+            lines{"steps[9] expect: 'y' is a certificate now"});
+  EXPECT_EQ(told(R"({"do": "expect", "dispatched": ["x"]})"), lines{"steps[8] expect: 'x' is a certificate now"});
+  EXPECT_EQ(told(R"({"do": "expect", "events": ["task_completed x"]})"),
+            lines{"steps[8] expect: 'x' is a certificate now"});
+}
+
+TEST(scenario_expect, a_commit_takes_obligations_only) {
+  EXPECT_EQ(failures("", R"({"do": "channel", "capacity": 1, "tx": "tx", "rx": "rx"},
+    {"do": "reserve_obligation", "as": "x"}, {"do": "abort", "what": "x"}, {"do": "try_reserve", "tx": "tx", "as": "x"},
+    {"do": "commit", "what": "x"}, {"do": "expect", "permit": "x", "held": true}, {"do": "abort", "what": "x"})"),
+            lines{"steps[4] commit: 'x' is a permit now"});
+}
+
+TEST(scenario_expect, a_wheel_holds_exactly_what_is_named) {
+  constexpr std::string_view two = R"({"do": "wheel", "as": "A"}, {"do": "wheel", "as": "B"},
+    {"do": "register", "wheel": "A", "at": 5, "as": "ta"}, {"do": "register", "wheel": "B", "at": 5, "as": "tb"}, )";
+  EXPECT_EQ(failures("", both(two, R"({"do": "collect", "wheel": "A", "at": 10, "fired": ["tb"]})")),
+            lines{"steps[4] collect: fired differs at 0: expected tb, got ta; expected [tb], got [ta]"});
+  EXPECT_EQ(failures("", both(two, R"({"do": "expect", "wheel": "A", "holds": ["ta"]},
+    {"do": "expect", "wheel": "A", "holds": []}, {"do": "expect", "wheel": "A", "holds": ["ta", "tb"]})")),
+            (lines{"steps[5] expect: expected no other timer live, and ta is",
+                   "steps[6] expect: expected 'tb' live, and it is not"}));
+}
+
+TEST(scenario_expect, violations_count_where_ghosts_watch) {
+  EXPECT_EQ(failures("", R"({"do": "expect", "runtime": true, "violations": 0})"), lines{});
+#ifdef NDEBUG
+  const lines told{};
+#else
+  const lines told{"steps[0] expect: expected violations 1, got 0"};
+#endif
+  EXPECT_EQ(failures("", R"({"do": "expect", "runtime": true, "violations": 1})"), told);
+}
+
 TEST(scenario_expect, leaves_long_lists_out) {
   const std::string say = R"("t": [{"do": "repeat", "times": 20, "steps": [{"do": "say", "text": "x"}]}])";
   EXPECT_EQ(failures(say, R"({"do": "spawn", "task": "t"}, {"do": "run_until_idle"}, {"do": "expect", "said": ["x"]})"),
@@ -290,6 +340,13 @@ TEST(scenario_laws, answer_and_are_journalled) {
       {"purge", "", R"({"do": "wheel"}, {"do": "register", "at": "2ms", "as": "a"}, {"do": "purge"},
         {"do": "expect", "wheel": true, "live": @})",
        "1", "0", "steps[3] expect: expected live 0, got 1"},
+      {"wheel_advance", "", R"({"do": "wheel", "max_timer": "1s"}, {"do": "register", "at": "5ms", "as": "a"},
+        {"do": "wheel_advance", "at": "9ms"}, {"do": "expect", "wheel": true, "live": 1},
+        {"do": "register", "at": "1s+@", "as": "b"})",
+       "9ms", "10ms", "steps[4] register: expected status ok, got timer_duration_exceeded"},
+      {"cancel_all", "", R"({"do": "wheel"}, {"do": "register", "at": "2ms"}, {"do": "register", "at": "3ms"},
+        {"do": "cancel_all"}, {"do": "expect", "wheel": true, "live": @, "holds": [], "next": "none"})",
+       "0", "2", "steps[4] expect: expected live 2, got 0"},
   };
   for (const claim& c : claims) check(c);
   EXPECT_EQ(failures("", R"({"do": "check_kind", "kind": "user"}, {"do": "wheel"},

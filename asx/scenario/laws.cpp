@@ -103,7 +103,8 @@ bool play_run::perform_law(actor& who, const step& st, status& answer) {
     }
     case op::consume_polls: {
       budget left = budget_in(f, "budget");
-      const std::uint64_t times = std::min(number_in(f, "times", 1), options_.max_steps);
+      const std::uint64_t times = number_in(f, "times", 1);
+      if (!who.is_driver && !may_go_on(who, st, times - 1)) return false;
       for (std::uint64_t i = 0; i < times; ++i) answer = left.consume_poll();
       add(came_out, left);
       if (knows(st, answer)) want_budget(who, st, "left", left, true);
@@ -151,11 +152,11 @@ ref play_run::wheel_of(const actor& who, const step& st) {
     return found == nullptr ? no_ref : found->at;
   }
   if (!wheels_.empty()) return static_cast<ref>(wheels_.size() - 1);
-  fail(who, st, "there is no wheel yet");
+  fail_to_look(who, st, "there is no wheel yet");
   return no_ref;
 }
 
-// What a refusal must not change: who is live, what is next, and which id comes next.
+// What a refusal must not change, as far as a wheel tells: its time, who is live, and what is due first.
 std::uint64_t play_run::wheels_hash() const {
   numbers all;
   for (const auto& wheel : wheels_) {
@@ -188,7 +189,8 @@ void play_run::want_fired(const actor& who, const step& st, std::span<const expi
   for (const node& name : names->items) {
     const bound* const found = find_name(who, name.text);
     const bool is_timer = found != nullptr && found->what == thing::wheel_timer;
-    wanted.push_back(is_timer ? name_of_timer(who, wheel, timers_[found->at].handle) : name.text);
+    // Of its own wheel: another one may use the same numbers.
+    wanted.push_back(is_timer ? name_of_timer(who, timers_[found->at].wheel, timers_[found->at].handle) : name.text);
   }
   for (const expired_timer& timer : fired) got.push_back(name_of_timer(who, wheel, timer.handle));
   want_list(who, st, "fired", wanted, got);
@@ -256,6 +258,14 @@ bool play_run::perform_wheel(actor& who, const step& st, status& answer, numbers
       want_fired(who, st, fired, at);
       return true;
     }
+    case op::wheel_advance:
+      wheel.advance(moment_in(f, "at"));
+      came_out = {wheel.now().ns, wheel.live()};
+      return true;
+    case op::cancel_all:
+      wheel.cancel_all();
+      came_out = {wheel.live()};
+      return true;
     default:
       wheel.purge();
       came_out = {wheel.live()};

@@ -48,13 +48,8 @@ bool play_run::perform_region(actor& who, const step& st, status& answer) {
     case op::begin_finalize: answer = world_->begin_finalize(*region); return true;
     case op::finish_close: answer = world_->finish_close(*region); return true;
     case op::add_finalizer: {
-      sync_block block{this, &st.inner, status_in(f, "returns"), who};
-      block.who.path = path_of(who) + ".steps";
-      block.who.task = nullptr;
-      block.who.is_driver = false;
-      block.who.region = *region;
-      blocks_.push_back(std::move(block));
-      answer = world_->add_finalizer(*region, &play_run::run_block, &blocks_.back(), flag_in(f, "in_turn"));
+      sync_block& block = block_of(who, st, *region);
+      answer = world_->add_finalizer(*region, &play_run::run_block, &block, flag_in(f, "in_turn"));
       return true;
     }
     default: answer = world_->arena(*region, number_in(f, "bytes"), number_in(f, "alignment", 8)); return true;
@@ -87,6 +82,7 @@ bool play_run::perform_task(actor& who, const step& st, status& answer) {
       const std::uint64_t times = count == nullptr ? 1 : number_of(*count);
       const std::string_view as = text_in(f, "as");
       for (std::uint64_t i = 1; i <= times && answer == status::ok; ++i) {
+        if (i > 1 && !who.is_driver && !may_go_on(who, st)) return false;
         const std::string called =
             count == nullptr || as.empty() ? std::string(as) : std::string(as) + std::to_string(i);
         const task_order order = order_for(st, *region, called);
@@ -161,13 +157,15 @@ bool play_run::perform_thing(actor& who, const step& st, status& answer) {
     }
     case op::commit:
     case op::abort: {
-      const bound* const what = find(who, st, "what", thing::obligation | thing::permit);
+      const bool is_commit = st.what == op::commit;
+      const bound* const what =
+          find(who, st, "what", is_commit ? thing::obligation : thing::obligation | thing::permit);
       if (what == nullptr) return false;
       bool proved = false;
       if (what->what == thing::permit) {
         world_->abort_permit(what->at, proved);
       } else {
-        answer = st.what == op::commit ? world_->commit(what->at) : world_->abort(what->at);
+        answer = is_commit ? world_->commit(what->at) : world_->abort(what->at);
       }
       return true;
     }

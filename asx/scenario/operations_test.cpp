@@ -292,7 +292,7 @@ TEST(scenario_operations, of_the_whole) {
        "false", "true", "steps[1] shutdown: expected quiescent true, got false: obligations_unresolved",
        R"("leaks": "hold")"},
       {"shutdown, status", "", R"({"do": "reserve_obligation", "as": "o"},
-        {"do": "shutdown", "quiescent": false, "status": "@"})",
+        {"do": "shutdown", "status": "@"})",
        "obligations_unresolved", "tasks_still_active",
        "steps[1] shutdown: expected status tasks_still_active, got obligations_unresolved", R"("leaks": "hold")"},
       {"certificate", quick, R"({"do": "certificate", "as": "none"}, {"do": "certificate", "same_as": "none"},

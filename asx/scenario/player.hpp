@@ -2,7 +2,9 @@
 //
 // 1  Same scenario, profile and seed: same journal, same digest, same verdict, over every back end.
 // 2  A step that answers something else than expected is a failure with its line; the play goes on to its end.
-// 3  A play that does not end within its limit of steps is a failure, not a hang.
+// 3  A play that does not end within its limit of steps is a failure, not a hang: one poll, one run and the shutdown
+//    have max_steps each, and all steps of scripts together have ten times as many.
+// 4  The first hundred failures are kept; the rest is counted.
 //
 // Cancel points: none. Threads: one. Lifetime: the verdict owns what it says.
 #pragma once
@@ -35,6 +37,8 @@ struct failure {
   std::string text{};  // What was expected, and what came.
 };
 
+inline constexpr std::size_t most_failures = 100;
+
 struct name_of_id {
   char type;  // 'r'egion, 't'ask, 'o'bligation, 'c'hannel, 'm' for timer.
   std::uint64_t id;
@@ -42,12 +46,13 @@ struct name_of_id {
 };
 
 struct verdict {
-  std::vector<failure> failures{};
+  std::vector<failure> failures{};  // At most `most_failures`, and one line about the rest.
   digest128 digest{};
   std::vector<event> journal{};  // Everything, diagnostics included.
   std::vector<std::string> said{};
   std::vector<name_of_id> names{};
-  std::uint64_t checks = 0;  // Answers and expectations that were compared.
+  std::uint64_t checks = 0;  // Answers and expectations that were compared, or could not be.
+  std::uint64_t failed = 0;  // Of these.
   std::uint64_t limit_refusals = 0;
   instant ended_at{};
 

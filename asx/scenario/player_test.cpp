@@ -78,6 +78,19 @@ TEST(scenario_player, takes_down_what_a_scenario_leaves_behind) {
             lines{"task waits[0] reserve: expected status ok, got stale_handle"});
 }
 
+// Sanitizers see what this is about: sleepers are polled once more when a play is taken down.
+TEST(scenario_player, takes_down_sleepers_that_nobody_woke) {
+  EXPECT_EQ(
+      failures(
+          R"("w": [{"do": "sleep", "for": "1h"}], "r": [{"do": "reserve", "tx": "tx", "as": "$p"}],
+      "j": [{"do": "join", "task": "a1"}], "c": [{"do": "await_closed", "region": "root"}])",
+          R"({"do": "channel", "capacity": 1, "tx": "tx", "rx": "rx"}, {"do": "try_reserve", "tx": "tx", "as": "p"},
+      {"do": "spawn", "task": "w", "as": "a", "count": 12}, {"do": "spawn", "task": "r", "count": 3},
+      {"do": "spawn", "task": "j"}, {"do": "spawn", "task": "c"}, {"do": "run_until_idle"})",
+          {}, R"("shutdown": "skip", )"),
+      lines{});
+}
+
 TEST(scenario_player, says_so_when_a_runtime_does_not_start) {
   EXPECT_EQ(failures("", R"({"do": "hold"})", R"("contract": {"max_regions": 0})"),
             lines{"runtime: the runtime does not start: invalid_argument"});
@@ -103,6 +116,68 @@ TEST(scenario_player, ends_a_poll_that_does_not_end) {
   ASSERT_NE(s, nullptr);
   EXPECT_EQ(failures_of(play(*s, {.max_steps = 1000})),
             lines{"task mad[0].steps[1] unhold: one poll did more than 1000 steps"});
+}
+
+TEST(scenario_player, ends_a_play_whose_polls_end_and_which_does_not) {
+  const std::unique_ptr<scenario> s = read_or_complain(file_of(
+      R"("busy": [{"do": "repeat", "steps": [{"do": "repeat", "times": 500, "steps": [{"do": "is_cancelled"}]},
+                                             {"do": "yield"}]}])",
+      R"({"do": "spawn", "task": "busy", "count": 2}, {"do": "run_until_idle", "status": "step_limit"},
+         {"do": "say", "text": "not here"}, {"do": "hold", "status": "full"})"));
+  ASSERT_NE(s, nullptr);
+  const verdict v = play(*s, {.max_steps = 1000});
+  EXPECT_EQ(
+      failures_of(v),
+      lines{"task busy[0].steps[0].steps[0] is_cancelled: scripts did more than 10000 steps; the play ends here"});
+  EXPECT_EQ(v.said, lines{});
+}
+
+TEST(scenario_player, counts_what_one_step_of_a_script_asks_for) {
+  const std::unique_ptr<scenario> s = read_or_complain(file_of(
+      R"("t": [{"do": "consume_polls", "budget": "infinite", "times": 20000}, {"do": "say", "text": "not here"}])",
+      R"({"do": "spawn", "task": "t"}, {"do": "run_until_idle"})"));
+  ASSERT_NE(s, nullptr);
+  const verdict v = play(*s, {.max_steps = 1000});
+  EXPECT_EQ(failures_of(v), lines{"task t[0] consume_polls: scripts did more than 10000 steps; the play ends here"});
+  EXPECT_EQ(v.said, lines{});
+}
+
+TEST(scenario_player, does_as_often_as_a_step_says) {
+  const std::unique_ptr<scenario> s = read_or_complain(
+      file_of(R"("ever": [{"do": "repeat", "steps": [{"do": "yield"}]}])",
+              R"({"do": "consume_polls", "budget": {"polls": 5000}, "times": 4000, "left": {"polls": 1000}},
+        {"do": "spawn", "task": "ever", "as": "t"}, {"do": "step", "times": 3000},
+        {"do": "expect", "task": "t", "polls": 3000})"));
+  ASSERT_NE(s, nullptr);
+  EXPECT_EQ(failures_of(play(*s, {.max_steps = 1000})), lines{});
+}
+
+TEST(scenario_player, keeps_a_hundred_failures_and_counts_the_rest) {
+  const verdict v =
+      play_json(file_of(R"("t": [{"do": "repeat", "times": 900, "steps": [{"do": "is_cancelled", "status": "full"}]}])",
+                        R"({"do": "spawn", "task": "t"}, {"do": "run_until_idle"})"));
+  ASSERT_EQ(v.failures.size(), most_failures + 1);
+  EXPECT_EQ(v.failures[0].text, "expected status full, got ok");
+  EXPECT_EQ(v.failures.back().text, "and 800 more failures");
+  EXPECT_EQ(v.failed, 900U);
+  EXPECT_EQ(v.checks, 903U);  // The spawn, the run and the end are checks, too.
+}
+
+TEST(scenario_player, what_fails_is_among_the_checks) {
+  const verdict bad = play_json(file_of("", "", R"("contract": {"max_regions": 0})"));
+  EXPECT_EQ(bad.failed, 1U);
+  EXPECT_EQ(bad.checks, 1U);
+  const verdict late =
+      play_json(file_of(R"("t": [{"do": "sleep", "for": "1h", "status": "cancelled"}, {"do": "return"}])",
+                        R"({"do": "wake", "task": "late"}, {"do": "expect", "task": "late", "polls": 0},
+         {"do": "expect", "events": ["task_completed late"]}, {"do": "expect", "said": ["x"], "since": "m"},
+         {"do": "expect", "dispatched": ["late"]}, {"do": "spawn", "task": "t", "as": "late"}, {"do": "run_until_idle"},
+         {"do": "cancel", "task": "late"}, {"do": "run_until_idle"},
+         {"do": "expect", "task": "late", "outcome": {"cancelled": {}, "overran": true, "cleanup_error": "io"}},
+         {"do": "mark", "as": "m"})"));
+  EXPECT_EQ(late.failures.size(), 8U);
+  EXPECT_EQ(late.failed, 8U);
+  EXPECT_EQ(late.checks, late.failed + 10);
 }
 
 TEST(scenario_player, repeats_nested_lists_and_nothing_at_all) {
@@ -200,6 +275,26 @@ TEST(scenario_player, a_parked_wait_keeps_its_target_when_the_name_is_made_anew)
   EXPECT_EQ(failures(tasks, steps), lines{});
 }
 
+TEST(scenario_player, a_wait_goes_with_its_task_and_takes_no_other_along) {
+  constexpr std::string_view tasks = R"(
+    "a": [{"do": "recv", "rx": "rx", "poll_once": true, "status": "would_block"}, {"do": "park"}, @{"do": "return"}],
+    "b": [{"do": "recv", "rx": "rx", "value": 5}, {"do": "say", "text": "got"}])";
+  constexpr std::string_view steps = R"({"do": "channel", "capacity": 1, "tx": "tx", "rx": "rx"},
+    {"do": "spawn", "task": "a", "as": "a"}, {"do": "run_until_idle"}, {"do": "spawn", "task": "b", "as": "b"},
+    {"do": "run_until_idle"}, {"do": "wake", "task": "a"}, {"do": "run_until_idle"},
+    {"do": "expect", "channel": "rx", "receiver_waits": true},
+    {"do": "try_send", "tx": "tx", "value": 5}, {"do": "run_until_idle"}, {"do": "expect", "said": ["got"]})";
+  EXPECT_EQ(failures(with(tasks, ""), steps), lines{});
+  EXPECT_EQ(failures(with(tasks, R"({"do": "stop_waiting"}, )"), steps), lines{});
+}
+
+TEST(scenario_player, unmask_ends_a_mask_of_the_script_and_no_other) {
+  EXPECT_EQ(failures(R"("t": [{"do": "unmask", "status": "invalid_argument", "unchanged": true}, {"do": "mask"},
+      {"do": "unmask"}, {"do": "unmask", "status": "invalid_argument"}])",
+                     R"({"do": "spawn", "task": "t"}, {"do": "run_until_idle"})"),
+            lines{});
+}
+
 // ---- names -------------------------------------------------------------------------------------------------------
 
 TEST(scenario_player, many_tasks_run_one_script_with_names_of_their_own) {
@@ -264,6 +359,34 @@ TEST(scenario_player, a_finalizer_spawns_into_its_own_region) {
     {"do": "run_until_idle"}, {"do": "expect", "region": "r", "state": "closed"},
     {"do": "expect", "task": "t", "outcome": "ok"}, {"do": "expect", "said": ["f", "task"]})";
   EXPECT_EQ(failures(tasks, steps), lines{});
+}
+
+TEST(scenario_player, what_a_finalizer_makes_under_a_name_of_a_task_that_has_gone_goes_when_it_is_done) {
+  constexpr std::string_view tasks = R"("a": [{"do": "add_finalizer", "region": "r", "steps": [
+      {"do": "clone", "tx": "tx", "as": "$c"}, {"do": "try_reserve", "tx": "$c", "as": "$p"},
+      {"do": "expect", "channel": "tx", "senders": 2, "reserved": 1}]}])";
+  constexpr std::string_view steps = R"({"do": "open_region", "as": "r"},
+    {"do": "channel", "capacity": 2, "tx": "tx", "rx": "rx"}, {"do": "spawn", "task": "a"}, {"do": "run_until_idle"},
+    {"do": "close", "region": "r"}, {"do": "run_until_idle"},
+    {"do": "expect", "channel": "tx", "senders": 1, "reserved": 0, "counts": {"reserved": 1, "aborted": 1}})";
+  EXPECT_EQ(failures(tasks, steps), lines{});
+}
+
+TEST(scenario_player, a_shutdown_answers_who_asks_for_its_status) {
+  constexpr std::string_view tasks = R"("w": [{"do": "park"}])";
+  constexpr std::string_view steps = R"({"do": "open_region", "as": "r"},
+    {"do": "reserve_obligation", "region": "r", "as": "o"}, {"do": "shutdown"@})";
+  constexpr std::string_view holds = R"("leaks": "hold")";
+  const auto told = [&](std::string_view more) { return failures(tasks, with(steps, more), holds); };
+  EXPECT_EQ(told(R"(, "status": ["ok", "obligations_unresolved"])"), lines{});
+  EXPECT_EQ(told(R"(, "status": ["obligations_unresolved", "ok"])"), lines{});
+  EXPECT_EQ(told(R"(, "on": {"obligations_unresolved": [{"do": "hold", "status": "full"}]})"),
+            lines{"steps[2].on.obligations_unresolved[0] hold: expected status full, got ok"});
+  EXPECT_EQ(told(R"(, "status": "tasks_still_active")"),
+            lines{"steps[2] shutdown: expected status tasks_still_active, got obligations_unresolved"});
+  EXPECT_EQ(told(R"(, "quiescent": false)"), lines{});
+  EXPECT_EQ(told(""), lines{"steps[2] shutdown: expected quiescent true, got false: obligations_unresolved, "
+                            "regions_not_closed"});
 }
 
 // ---- what was found while playing --------------------------------------------------------------------------------

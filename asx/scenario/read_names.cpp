@@ -146,13 +146,18 @@ void reading::judge(const name_use& use) {
            or_meant(use.name, near));
 }
 
+void reading::leave_wheel_out(position at, const surroundings& around) {
+  wheels_left_out_.push_back({wheels_.size(), around.place != place_of::driver, at, path_});
+}
+
 void reading::judge_wheels() {
   for (const wheel_left_out& use : wheels_left_out_) {
+    const std::size_t count = use.is_scripted ? wheels_.size() : use.wheels;
     if (wheels_.empty()) {
       wrong_.push_back({use.at, use.path, "There is no wheel; a step {\"do\": \"wheel\"} makes one."});
-    } else if (use.wheels > 1) {
-      wrong_.push_back(
-          {use.at, use.path, "There are " + std::to_string(use.wheels) + " wheels by now; say which with 'wheel'."});
+    } else if (count > 1) {
+      const std::string when = use.is_scripted ? " wheels in this file" : " wheels by now";
+      wrong_.push_back({use.at, use.path, "There are " + std::to_string(count) + when + "; say which with 'wheel'."});
     }
   }
 }

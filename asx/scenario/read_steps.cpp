@@ -11,7 +11,8 @@ bool is_run(op what) {
 }
 /// The others name a timer, which belongs to one wheel.
 bool needs_wheel(op what) {
-  return what == op::register_ || what == op::collect || what == op::purge;
+  return what == op::register_ || what == op::collect || what == op::wheel_advance || what == op::cancel_all ||
+         what == op::purge;
 }
 
 /// Whether some step here can leave a poll or end the script, so that repeating them for ever is no endless poll.
@@ -38,6 +39,12 @@ bool can_leave(const steps& all) {
 
 bool expects_refusal(const step& s) {
   return s.says_status && std::find(s.expected.begin(), s.expected.end(), status::ok) == s.expected.end();
+}
+
+/// Whether nothing but refusals can be right.
+bool knows_no_ok(const step& s) {
+  return expects_refusal(s) &&
+         std::none_of(s.on.begin(), s.on.end(), [](const auto& branch) { return branch.first == status::ok; });
 }
 
 std::string things_to_expect() {
@@ -105,6 +112,7 @@ void reading::one_step(const node& v, const surroundings& around, step& out) {
   }
   fields(v, row->word, row->fields, fields_of_every_step(), around);
   exactly_one(v, *row);
+  if (!row->gives_an_answer()) no_answer(v, row->word);
   statuses(v, out);
   branches(v, *row, around, out);
   for (const field_info& field : row->fields) {
@@ -116,7 +124,32 @@ void reading::one_step(const node& v, const surroundings& around, step& out) {
     if (field.type == takes::synchronous_steps) here.place = place_of::synchronous;
     steps_of(*inner, here, out.inner);
   }
-  own_rules(v, *row, out);
+  parts_of_ok(v, *row, out);
+  own_rules(v, *row, around, out);
+}
+
+void reading::no_answer(const node& v, std::string_view word) {
+  for (std::size_t i = 0; i < v.keys.size(); ++i) {
+    const std::string& key = v.keys[i];
+    const bool is_of_answer = key == "status" || key == "on" || (key == "unchanged" && word != "expect");
+    if (!is_of_answer) continue;
+    const path_scope inside(path_, key);
+    say(v.keys_at[i], quoted(key) + " cannot stand at " + std::string(word) + ", which gives no answer.");
+  }
+}
+
+void reading::parts_of_ok(const node& v, const op_info& row, const step& out) {
+  if (row.what == op::shutdown && v.find("quiescent") != nullptr && (out.says_status || !out.on.empty())) {
+    const path_scope inside(path_, "quiescent");
+    say(v.find("quiescent")->at, "'quiescent' follows from what 'status' or 'on' say; leave it out.");
+  }
+  if (!knows_no_ok(out)) return;
+  for (const field_info& field : row.fields) {
+    const node* const part = v.find(field.name);
+    if (!field.comes_with_ok || part == nullptr) continue;
+    const path_scope inside(path_, field.name);
+    say(part->at, quoted(field.name) + " comes with ok, and a refusal is expected; leave it out.");
+  }
 }
 
 void reading::exactly_one(const node& v, const op_info& row) {
@@ -168,16 +201,23 @@ void reading::branches(const node& v, const op_info& row, const surroundings& ar
     if (!wants({.name = on->keys[i], .type = takes::same_steps}, list, node_kind::list)) continue;
     steps branch;
     steps_of(list, around, branch);
-    if (is_status) out.on.emplace_back(*parse_status(on->keys[i]), std::move(branch));
+    if (!is_status) continue;
+    const status code = *parse_status(on->keys[i]);
+    if (std::any_of(out.on.begin(), out.on.end(), [code](const auto& other) { return other.first == code; })) {
+      say(on->keys_at[i], quoted(on->keys[i]) + " has a branch already, in another spelling.");
+      continue;
+    }
+    out.on.emplace_back(code, std::move(branch));
   }
 }
 
-void reading::own_rules(const node& v, const op_info& row, const step& out) {
+void reading::own_rules(const node& v, const op_info& row, const surroundings& around, const step& out) {
   if (flag_in(v, "unchanged") && expects_refusal(out)) refuses_unchanged_ = true;
-  if (row.what == op::wheel && !expects_refusal(out)) wheels_.emplace(text_in(v, "as"));
-  if (needs_wheel(row.what) && v.find("wheel") == nullptr) {
-    wheels_left_out_.push_back({wheels_.size(), v.at, path_});
+  if (row.what == op::wheel && !expects_refusal(out)) {
+    const std::string_view as = text_in(v, "as");
+    wheels_.emplace(as.empty() ? "number " + std::to_string(wheels_.size()) : std::string(as));
   }
+  if (needs_wheel(row.what) && v.find("wheel") == nullptr) leave_wheel_out(v.at, around);
   if (row.what == op::repeat && v.find("times") == nullptr && v.find("steps") != nullptr && !can_leave(out.inner)) {
     say(v.at, "repeat goes on for ever, and none of its steps waits or ends the task; the poll would never end.");
   }
@@ -193,13 +233,23 @@ void reading::own_rules(const node& v, const op_info& row, const step& out) {
   }
 }
 
+/// Lists of events that every journal has.
+void reading::says_nothing(const node& v) {
+  const node* const events = v.find("events");
+  if (events == nullptr || !events->items.empty()) return;
+  const node* const kinds = v.find("kinds");
+  const path_scope inside(path_, "events");
+  if (flag_in(v, "among")) {
+    say(events->at, "'events' is empty, and nothing is among all; name an event.");
+  } else if (kinds == nullptr || kinds->items.empty()) {
+    say(events->at, "'events' is empty, and 'kinds' names none that must not be there.");
+  }
+}
+
 void reading::expectation(const node& v, const surroundings& around) {
   const expectation_info* found = nullptr;
+  no_answer(v, "expect");
   for (std::size_t i = 0; i < v.keys.size(); ++i) {
-    if (v.keys[i] == "status" || v.keys[i] == "on") {
-      const path_scope inside(path_, v.keys[i]);
-      say(v.keys_at[i], quoted(v.keys[i]) + " cannot stand at expect, which gives no answer.");
-    }
     for (const expectation_info& row : all_expectations()) {
       if (row.subject.name != v.keys[i]) continue;
       if (found != nullptr) {
@@ -226,6 +276,7 @@ void reading::expectation(const node& v, const surroundings& around) {
     say(v.at, "expect says nothing about the " + std::string(found->subject.name) + "; add a field such as " +
                   quoted(found->fields.front().name) + ".");
   }
+  if (is_right) says_nothing(v);
   if (flag_in(v, "gone") && facts > 1) say(v.at, "What is gone has no other field; 'gone' stands alone.");
 }
 

@@ -32,6 +32,7 @@ std::string phrase_of(const field_info& field) {
     case takes::name:
     case takes::new_name: return "a name, which is a text";
     case takes::name_or_true: return "a name, or true";
+    case takes::name_or_null: return "a name, or null for none";
     case takes::script: return "the name of a script, which is a text";
     case takes::text:
     case takes::word:
@@ -50,8 +51,8 @@ std::string phrase_of(const field_info& field) {
     case takes::words: return "a list of words";
     case takes::events: return "a list of events";
     case takes::event_kinds: return "a list of kinds of events";
-    case takes::witness:
-    case takes::wanted_witness: return "a witness, which is an object";
+    case takes::witness: return "a witness, which is an object";
+    case takes::wanted_witness: return "a witness, which is an object, or null for none";
     case takes::counts:
     case takes::event_counts: return "an object with numbers";
     case takes::version: return "the number 1";
@@ -79,8 +80,8 @@ constexpr field_info wanted_reason_rows[] = {row("kind", takes::cancel_kind),
                                              row("message", takes::text),
                                              row("at", takes::moment),
                                              row("severity", takes::number),
-                                             row("origin_region", takes::name, thing::region),
-                                             row("origin_task", takes::name, thing::task),
+                                             row("origin_region", takes::name_or_null, thing::region),
+                                             row("origin_task", takes::name_or_null, thing::task),
                                              row("cause", takes::wanted_cause),
                                              row("levels", takes::number),
                                              row("truncated", takes::flag),
@@ -170,29 +171,50 @@ bool reading::an_event_kind(position at, std::string_view word) {
   return false;
 }
 
+bool reading::name_in_event(position at, std::string_view name, std::string_view kind, std::string_view part,
+                            const surroundings& around) {
+  const event_info* const row = find_event_kind(kind);
+  if (row == nullptr) return true;  // It has its own complaint.
+  const std::uint32_t things = things_of(part == "with" ? row->object : row->subject);
+  if (things != 0) return use_name(at, name, things, kind, around);
+  say(at, quoted(kind) + " has nothing with a name there.");
+  return false;
+}
+
 bool reading::an_event(const node& v, const surroundings& around) {
   if (v.is(kind_of::text)) {
     const std::size_t space = v.text.find(' ');
     const std::string_view text = v.text;
-    if (!an_event_kind(v.at, text.substr(0, space))) return false;
-    return space == std::string_view::npos ||
-           use_name(v.at, text.substr(space + 1), thing::any_subject, "events", around);
+    const std::string_view kind = text.substr(0, space);
+    if (!an_event_kind(v.at, kind)) return false;
+    return space == std::string_view::npos || name_in_event(v.at, text.substr(space + 1), kind, "of", around);
   }
   if (!v.is(kind_of::object)) {
     say(v.at,
         "An event is a text such as \"region_closed r\" or an object, and this is " + std::string(name(v.kind)) + ".");
     return false;
   }
-  constexpr field_info rows[] = {needed("kind", takes::text), row("of", takes::name, thing::any_subject),
-                                 row("with", takes::name, thing::any_subject), row("a", takes::number),
-                                 row("b", takes::number)};
+  constexpr field_info rows[] = {needed("kind", takes::text), row("of", takes::text), row("with", takes::text),
+                                 row("a", takes::number), row("b", takes::number)};
   bool is_right = fields(v, "an event", rows, {}, around);
   const node* const kind = v.find("kind");
   if (kind != nullptr && kind->is(kind_of::text)) {
     const path_scope inside(path_, "kind");
     is_right = an_event_kind(kind->at, kind->text) && is_right;
   }
+  for (const std::string_view part : {"of", "with"}) {
+    const node* const named = v.find(part);
+    if (named == nullptr || !named->is(kind_of::text) || kind == nullptr) continue;
+    const path_scope inside(path_, part);
+    is_right = name_in_event(named->at, named->text, kind->text, part, around) && is_right;
+  }
   return is_right;
+}
+
+bool reading::says_something(const field_info& field, const node& v) {
+  if (!v.keys.empty()) return true;
+  say(v.at, quoted(field.name) + " is empty and says nothing; name a part of it, or leave it out.");
+  return false;
 }
 
 bool reading::an_outcome(const field_info& field, const node& v, const surroundings& around) {
@@ -302,9 +324,12 @@ bool reading::value(const field_info& field, const node& v, const surroundings& 
     case takes::name: return wants(field, v, kind_of::text) && use_name(v.at, v.text, field.things, field.name, around);
     case takes::name_or_true:
       if (v.is(kind_of::boolean) && v.flag) {
-        wheels_left_out_.push_back({wheels_.size(), v.at, path_});
+        leave_wheel_out(v.at, around);
         return true;
       }
+      return wants(field, v, kind_of::text) && use_name(v.at, v.text, field.things, field.name, around);
+    case takes::name_or_null:
+      if (v.is(kind_of::null)) return true;
       return wants(field, v, kind_of::text) && use_name(v.at, v.text, field.things, field.name, around);
     case takes::new_name: return make_name(v, field, around, step);
     case takes::budget: {
@@ -317,11 +342,15 @@ bool reading::value(const field_info& field, const node& v, const surroundings& 
       if (v.is(kind_of::null)) return true;
       [[fallthrough]];
     case takes::wanted_reason:
-      return wants(field, v, kind_of::object) && fields(v, "a reason", wanted_reason_rows, {}, around);
+      // Of an outcome, {} is any reason: other parts may stand beside it.
+      return wants(field, v, kind_of::object) && (field.name == "cancelled" || says_something(field, v)) &&
+             fields(v, "a reason", wanted_reason_rows, {}, around);
     case takes::outcome:
     case takes::wanted_outcome: return an_outcome(field, v, around);
     case takes::witness:
     case takes::wanted_witness: {
+      if (field.type == takes::wanted_witness && v.is(kind_of::null)) return true;
+      if (field.type == takes::wanted_witness && v.is(kind_of::object) && !says_something(field, v)) return false;
       const takes who = field.type == takes::witness ? takes::number : takes::name;
       const field_info rows[] = {row("task", who, thing::task), row("region", who, thing::region),
                                  row("epoch", takes::number), phase_row(), row("kind", takes::cancel_kind)};
@@ -330,10 +359,10 @@ bool reading::value(const field_info& field, const node& v, const surroundings& 
     case takes::counts: {
       std::vector<field_info> rows;
       for (const std::string_view word : field.words) rows.push_back(row(word, takes::number));
-      return wants(field, v, kind_of::object) && fields(v, "'counts'", rows, {}, around);
+      return wants(field, v, kind_of::object) && says_something(field, v) && fields(v, "'counts'", rows, {}, around);
     }
     case takes::event_counts: {
-      if (!wants(field, v, kind_of::object)) return false;
+      if (!wants(field, v, kind_of::object) || !says_something(field, v)) return false;
       bool is_right = true;
       for (std::size_t i = 0; i < v.keys.size(); ++i) {
         const path_scope inside(path_, v.keys[i]);

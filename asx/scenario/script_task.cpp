@@ -21,8 +21,8 @@ poll_answer script_task::poll(void* self, poll_face& face) {
 void script_task::drop(void* self) noexcept {
   const std::unique_ptr<script_task> gone(static_cast<script_task*>(self));
   gone->stop_waiting();
-  // Last made, first dropped, as locals are.
-  for (auto end = gone->who_.own->ends.rbegin(); end != gone->who_.own->ends.rend(); ++end) gone->home_.drop_end(*end);
+  gone->who_.own->is_orphaned = true;
+  gone->home_.drop_ends(*gone->who_.own);
 }
 
 std::string script_task::path() const {
@@ -36,6 +36,7 @@ std::string script_task::path() const {
 poll_answer script_task::go_on(poll_face& face) {
   std::uint64_t done = 0;
   while (!stack_.empty()) {
+    if (home_.is_over()) break;
     frame& top = stack_.back();
     if (top.at == top.list->size()) {
       if (top.rounds != UINT64_MAX && --top.rounds == 0) {
@@ -48,8 +49,9 @@ poll_answer script_task::go_on(poll_face& face) {
       continue;
     }
     const step& st = (*top.list)[top.at];
+    if (!home_.may_go_on(who_, st)) break;
     if (++done > home_.step_limit()) {
-      home_.fail(who_, st, "one poll did more than " + std::to_string(home_.step_limit()) + " steps");
+      home_.fail_to_look(who_, st, "one poll did more than " + std::to_string(home_.step_limit()) + " steps");
       face.panic("a poll that does not end");
       return poll_answer::ready;
     }
@@ -91,7 +93,7 @@ script_task::turn script_task::do_one(poll_face& face, const step& st) {
     default: break;
   }
   const bool looks = flag_in(f, "unchanged");
-  const bool is_own = st.what >= op::reserve && st.what <= op::stop_waiting;  // What only a poll can do.
+  const bool is_own = info(st.what).group == op_group::poll;
   const std::uint64_t before = looks && is_own ? home_.back_end().state_hash() : 0;
   std::optional<status> answer;
   if (is_own) {
@@ -145,15 +147,19 @@ std::optional<status> script_task::ask(poll_face& face, const step& st) {
     case op::checkpoint: return face.checkpoint();
     case op::is_cancelled: home_.want_flag(who_, st, "is", face.is_cancelled()); return status::ok;
     case op::consume: return face.consume(number_in(f, "cost"));
-    case op::mask: return face.mask();
-    case op::unmask: face.unmask(); return status::ok;
+    case op::mask: {
+      const status s = face.mask();
+      if (s == status::ok) ++masks_;
+      return s;
+    }
+    case op::unmask:
+      if (masks_ == 0) return status::invalid_argument;
+      --masks_;
+      face.unmask();  // Nothing, when the quota has ended the mask.
+      return status::ok;
     case op::push_cleanup: {
-      sync_block block{&home_, &st.inner, status_in(f, "returns"), who_};
-      block.who.task = nullptr;  // It runs when nobody is polled.
-      block.who.path = path() + ".steps";
-      home_.blocks_.push_back(std::move(block));
       ref out = no_ref;
-      const status s = face.push_cleanup(&play_run::run_block, &home_.blocks_.back(), out);
+      const status s = face.push_cleanup(&play_run::run_block, &home_.block_of(who_, st, who_.region), out);
       if (s == status::ok) home_.bind(who_, st, "as", {thing::cleanup, out, 0});
       return s;
     }
@@ -189,7 +195,7 @@ std::optional<status> script_task::ask_wait(poll_face& face, const step& st) {
     parked_on_ = target;
   }
   auto at = std::find_if(waits_.begin(), waits_.end(),
-                         [&](const wait_place& w) { return w.what == st.what && w.target == target; });
+                         [&](const own_wait& w) { return w.what == st.what && w.target == target; });
   if (at == waits_.end()) {
     const node& f = *st.fields;
     const instant until = st.what != op::sleep         ? instant{}
@@ -198,10 +204,10 @@ std::optional<status> script_task::ask_wait(poll_face& face, const step& st) {
     waits_.push_back({st.what, target, no_ref, until});
     at = waits_.end() - 1;
   }
-  wait_place w = *at;  // A copy: what the poll sets off may come back here.
+  own_wait w = *at;  // A copy: what the poll sets off may come back here.
   const status s = poll_wait(face, st, w);
   at = std::find_if(waits_.begin(), waits_.end(),
-                    [&](const wait_place& x) { return x.what == st.what && x.target == target; });
+                    [&](const own_wait& x) { return x.what == st.what && x.target == target; });
   if (at == waits_.end()) return s;
   if (s == status::would_block) {
     *at = w;
@@ -211,7 +217,7 @@ std::optional<status> script_task::ask_wait(poll_face& face, const step& st) {
   return s;
 }
 
-status script_task::poll_wait(poll_face& face, const step& st, wait_place& w) {
+status script_task::poll_wait(poll_face& face, const step& st, own_wait& w) {
   switch (st.what) {
     case op::reserve: {
       ref permit = no_ref;
@@ -222,6 +228,7 @@ status script_task::poll_wait(poll_face& face, const step& st, wait_place& w) {
     case op::recv: {
       std::uint64_t value = 0;
       const status s = face.recv(w.target, value);
+      if (s == status::would_block) home_.receiving_[w.target] = this;
       if (s == status::ok && play_run::knows(st, s)) home_.want_number(who_, st, "value", value);
       return s;
     }
@@ -239,9 +246,12 @@ status script_task::poll_wait(poll_face& face, const step& st, wait_place& w) {
 }
 
 void script_task::stop_waiting() {
-  const std::vector<wait_place> all = std::exchange(waits_, {});
-  for (const wait_place& w : all) {
+  const std::vector<own_wait> all = std::exchange(waits_, {});
+  for (const own_wait& w : all) {
     if (w.what == op::recv) {
+      const auto who = home_.receiving_.find(w.target);
+      if (who == home_.receiving_.end() || who->second != this) continue;  // Another has taken the place.
+      home_.receiving_.erase(who);
       home_.back_end().stop_recv(w.target);
     } else {
       home_.back_end().give_up(w.wait);

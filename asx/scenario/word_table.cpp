@@ -19,6 +19,11 @@ constexpr field_info needed(field_info f) {
   f.is_required = true;
   return f;
 }
+/// Expected of an answer that is ok; beside a refusal it would never be looked at.
+constexpr field_info with_ok(field_info f) {
+  f.comes_with_ok = true;
+  return f;
+}
 constexpr field_info plain(std::string_view name, takes type, std::string_view says, std::string_view standard = {}) {
   return {.name = name, .type = type, .says = says, .standard = standard};
 }
@@ -88,7 +93,7 @@ constexpr field_info budget_field = plain("budget", takes::budget, "what it may 
 constexpr field_info held = flag("held", "its record stays until it is released", "true");
 constexpr field_info poll_once = flag("poll_once", "answers would_block instead of waiting", "false");
 constexpr field_info value = number("value", "what is sent");
-constexpr field_info wanted_value = number("value", "expected");
+constexpr field_info wanted_value = with_ok(number("value", "expected"));
 constexpr field_info script_field = needed(plain("task", takes::script, "a script"));
 constexpr field_info a_task = needed(named("task", thing::task, "a task"));
 constexpr field_info sync_steps = plain("steps", takes::synchronous_steps, "what it does, without waiting");
@@ -96,7 +101,8 @@ constexpr field_info returns = plain("returns", takes::status, "what it answers"
 constexpr field_info tx = needed(named("tx", thing::sender, "a sender"));
 constexpr field_info rx = needed(named("rx", thing::receiver, "a receiver"));
 constexpr field_info a_permit = needed(named("permit", thing::permit, "a permit, tracked or not"));
-constexpr field_info which_wheel = named("wheel", thing::wheel, "when there are several");
+constexpr field_info which_wheel = named("wheel", thing::wheel, "which, when there are several");
+constexpr std::uint64_t most_times = 1'000'000;  // What one step may ask for.
 constexpr field_info a_timer = needed(named("timer", thing::wheel_timer, "a timer of the wheel"));
 constexpr field_info deadline_at = needed(plain("at", takes::moment, "when it is due"));
 constexpr field_info was_live = flag("was_live", "expected");
@@ -164,12 +170,13 @@ constexpr field_info set_governor_fields[] = {needed(word("to", governors, "the 
 constexpr field_info advance_fields[] = {plain("by", takes::duration, "how far"),
                                          plain("to", takes::moment, "until when")};
 constexpr std::string_view by_or_to[] = {"by", "to"};
-constexpr field_info step_fields[] = {number("worker", "the next in turn when left out", {}, 0, 65'534),
-                                      number("times", "how many steps", "1", 1), flag("idle", "expected of the last"),
-                                      named("task", thing::task, "expected: who was dispatched last"),
-                                      word("from", sources, "expected: from where")};
-constexpr field_info run_fields[] = {number("max_steps", "the limit"), number("steps", "expected")};
-constexpr field_info shutdown_fields[] = {plain("grace", takes::duration, "before tasks are told", "0"),
+constexpr field_info step_fields[] = {
+    number("worker", "the next in turn when left out", {}, 0, 63),
+    number("times", "how many steps", "1", 1, most_times), flag("idle", "expected of the last"),
+    named("task", thing::task, "expected: who was dispatched last"), word("from", sources, "expected: from where")};
+constexpr field_info run_fields[] = {number("max_steps", "the limit", "1000000", 0, most_times),
+                                     number("steps", "expected")};
+constexpr field_info shutdown_fields[] = {plain("grace", takes::duration, "between the cancel and the shutdown", "0"),
                                           flag("quiescent", "expected", "true")};
 constexpr field_info certificate_fields[] = {made(thing::certificate),
                                              named("same_as", thing::certificate, "an earlier one with an equal hash"),
@@ -186,7 +193,7 @@ constexpr field_info recv_fields[] = {rx, wanted_value, poll_once};
 constexpr field_info sleep_fields[] = {plain("for", takes::duration, "how long"),
                                        plain("until", takes::moment, "until when")};
 constexpr std::string_view for_or_until[] = {"for", "until"};
-constexpr field_info join_fields[] = {a_task, plain("outcome", takes::wanted_outcome, "expected"), poll_once};
+constexpr field_info join_fields[] = {a_task, with_ok(plain("outcome", takes::wanted_outcome, "expected")), poll_once};
 constexpr field_info await_closed_fields[] = {in_region, poll_once};
 constexpr field_info is_cancelled_fields[] = {flag("is", "expected")};
 constexpr field_info consume_fields[] = {needed(number("cost", "how much"))};
@@ -211,7 +218,8 @@ constexpr field_info join_outcomes_fields[] = {needed(plain("outcomes", takes::o
                                                plain("is", takes::wanted_outcome, "expected")};
 constexpr field_info meet_budgets_fields[] = {needed(plain("budgets", takes::budgets, "folded from the left")),
                                               plain("is", takes::budget, "expected")};
-constexpr field_info consume_polls_fields[] = {given_budget, number("times", "how many polls", "1", 1), left};
+constexpr field_info consume_polls_fields[] = {given_budget, number("times", "how many polls", "1", 1, most_times),
+                                               left};
 constexpr field_info consume_cost_fields[] = {given_budget, needed(number("amount", "how much")), left};
 constexpr field_info exhausted_fields[] = {given_budget, plain("at", takes::moment, "the time", "0"),
                                            word("is", budget_parts, "expected")};
@@ -226,83 +234,82 @@ constexpr field_info wheel_fields[] = {made(thing::wheel),
                                        plain("start", takes::moment, "its first now", "0"),
                                        number("first_id", "of its timers", "1"),
                                        number("first_generation", "of its timers", "1")};
-constexpr field_info register_fields[] = {deadline_at, made(thing::wheel_timer), number("id", "expected"),
-                                          number("generation", "expected"), which_wheel};
+constexpr field_info register_fields[] = {deadline_at, made(thing::wheel_timer), with_ok(number("id", "expected")),
+                                          with_ok(number("generation", "expected")), which_wheel};
 constexpr field_info update_fields[] = {a_timer, deadline_at, made(thing::wheel_timer), which_wheel};
 constexpr field_info unregister_fields[] = {a_timer, was_live, which_wheel};
 constexpr field_info collect_fields[] = {
     needed(plain("at", takes::moment, "the time")), number("room", "unlimited when left out"),
     named("fired", thing::wheel_timer, "expected, in order", takes::names), which_wheel};
-constexpr field_info purge_fields[] = {which_wheel};
+constexpr field_info wheel_advance_fields[] = {needed(plain("at", takes::moment, "the time")), which_wheel};
+constexpr field_info wheel_only[] = {which_wheel};
 
 // ---- operations ----------------------------------------------------------------------------------------------------
 
 constexpr std::uint8_t all = place_of::anywhere, driver = place_of::driver, task = place_of::task;
 
-constexpr op_info act(op what, std::string_view w, std::uint8_t stands, std::string_view says,
+constexpr op_info act(op what, std::string_view w, op_group group, std::uint8_t stands, std::string_view says,
                       std::span<const field_info> fields = {}, words_of one_of = {}) {
-  return {.what = what, .word = w, .stands = stands, .says = says, .fields = fields, .one_of = one_of};
+  return {.what = what, .word = w, .group = group, .stands = stands, .says = says, .fields = fields, .one_of = one_of};
 }
 constexpr op_info waits(op what, std::string_view w, std::string_view says, std::span<const field_info> fields = {},
                         words_of one_of = {}) {
-  op_info row = act(what, w, task, says, fields, one_of);
+  op_info row = act(what, w, op_group::poll, task, says, fields, one_of);
   row.is_cancel_point = true;
   return row;
 }
 constexpr op_info law(op what, std::string_view w, std::string_view says, std::span<const field_info> fields) {
-  op_info row = act(what, w, all, says, fields);
-  row.is_law = true;
-  return row;
+  return act(what, w, op_group::law, all, says, fields);
 }
 
 // clang-format off: a table is read by its rows
 constexpr op_info op_table[] = {
-    act(op::open_region, "open_region", all, "opens a child region", open_region_fields),
-    act(op::close, "close", all, "closes a region (R-07)", close_fields),
-    act(op::begin_close, "begin_close", all, "takes the single step (R-154)", close_fields),
-    act(op::begin_drain, "begin_drain", all, "takes the single step (R-154)", region_only),
-    act(op::begin_finalize, "begin_finalize", all, "takes the single step (R-154)", region_only),
-    act(op::finish_close, "finish_close", all, "takes the single step (R-154)", region_only),
-    act(op::add_finalizer, "add_finalizer", all, "registers a finalizer; last in, first out", add_finalizer_fields),
-    act(op::arena, "arena", all, "takes memory of the region", arena_fields),
-    act(op::release, "release", all, "lets a record be used again", release_fields),
-    act(op::spawn, "spawn", all, "spawns tasks", spawn_fields),
-    act(op::reserve_task, "reserve_task", all, "reserves a slot for a task", reserve_task_fields),
-    act(op::commit_task, "commit_task", all, "spawns into a reserved slot", commit_task_fields),
-    act(op::abandon_task, "abandon_task", all, "gives a reserved slot back", abandon_task_fields),
-    act(op::cancel, "cancel", all, "requests a cancel", cancel_fields),
-    act(op::complete, "complete", all, "ends a task from outside", complete_fields),
-    act(op::wake, "wake", all, "wakes a task, spurious or not", wake_fields),
-    act(op::reserve_obligation, "reserve_obligation", all, "reserves an obligation", reserve_obligation_fields),
-    act(op::commit, "commit", all, "keeps an obligation", commit_fields),
-    act(op::abort, "abort", all, "gives an obligation or a permit back", abort_fields),
-    act(op::add_timer, "add_timer", all, "adds a timer that wakes nobody", add_timer_fields, at_or_for),
-    act(op::cancel_timer, "cancel_timer", all, "cancels a timer", cancel_timer_fields),
-    act(op::channel, "channel", all, "makes a channel", channel_fields),
-    act(op::clone, "clone", all, "makes another sender", sender_fields),
-    act(op::track, "track", all, "turns a sender into a tracked one", sender_fields),
-    act(op::drop, "drop", all, "gives up an end or a permit", drop_fields),
-    act(op::try_reserve, "try_reserve", all, "takes a slot if one is free", try_reserve_fields),
-    act(op::send, "send", all, "sends with a permit; never waits", send_fields),
-    act(op::abort_permit, "abort_permit", all, "gives the slot of a permit back", abort_permit_fields),
-    act(op::try_send, "try_send", all, "sends without a permit", try_send_fields),
-    act(op::send_evicting, "send_evicting", all, "sends, and evicts the oldest when full", send_evicting_fields),
-    act(op::try_recv, "try_recv", all, "takes a message if one is there", try_recv_fields),
-    act(op::say, "say", all, "adds a line to the transcript", say_fields),
-    act(op::hold, "hold", all, "somebody outside may wake somebody (R-132)"),
-    act(op::unhold, "unhold", all, "takes a hold back"),
-    act(op::begin_shutdown, "begin_shutdown", all, "begins to shut down", begin_shutdown_fields),
-    act(op::mark, "mark", all, "marks a place in the journal and in the transcript", mark_fields),
-    act(op::expect, "expect", all, "looks at one thing"),
+    act(op::open_region, "open_region", op_group::region, all, "opens a child region", open_region_fields),
+    act(op::close, "close", op_group::region, all, "closes a region (R-07)", close_fields),
+    act(op::begin_close, "begin_close", op_group::region, all, "takes the single step (R-154)", close_fields),
+    act(op::begin_drain, "begin_drain", op_group::region, all, "takes the single step (R-154)", region_only),
+    act(op::begin_finalize, "begin_finalize", op_group::region, all, "takes the single step (R-154)", region_only),
+    act(op::finish_close, "finish_close", op_group::region, all, "takes the single step (R-154)", region_only),
+    act(op::add_finalizer, "add_finalizer", op_group::region, all, "registers a finalizer; last in, first out", add_finalizer_fields),
+    act(op::arena, "arena", op_group::region, all, "takes memory of the region", arena_fields),
+    act(op::release, "release", op_group::region, all, "lets a record be used again", release_fields),
+    act(op::spawn, "spawn", op_group::task, all, "spawns tasks", spawn_fields),
+    act(op::reserve_task, "reserve_task", op_group::task, all, "reserves a slot for a task", reserve_task_fields),
+    act(op::commit_task, "commit_task", op_group::task, all, "spawns into a reserved slot", commit_task_fields),
+    act(op::abandon_task, "abandon_task", op_group::task, all, "gives a reserved slot back", abandon_task_fields),
+    act(op::cancel, "cancel", op_group::task, all, "requests a cancel", cancel_fields),
+    act(op::complete, "complete", op_group::task, all, "ends a task from outside", complete_fields),
+    act(op::wake, "wake", op_group::task, all, "wakes a task, spurious or not", wake_fields),
+    act(op::reserve_obligation, "reserve_obligation", op_group::thing, all, "reserves an obligation", reserve_obligation_fields),
+    act(op::commit, "commit", op_group::thing, all, "keeps an obligation", commit_fields),
+    act(op::abort, "abort", op_group::thing, all, "gives an obligation or a permit back", abort_fields),
+    act(op::add_timer, "add_timer", op_group::thing, all, "adds a timer that wakes nobody", add_timer_fields, at_or_for),
+    act(op::cancel_timer, "cancel_timer", op_group::thing, all, "cancels a timer", cancel_timer_fields),
+    act(op::channel, "channel", op_group::channel, all, "makes a channel", channel_fields),
+    act(op::clone, "clone", op_group::channel, all, "makes another sender", sender_fields),
+    act(op::track, "track", op_group::channel, all, "turns a sender into a tracked one", sender_fields),
+    act(op::drop, "drop", op_group::channel, all, "gives up an end or a permit", drop_fields),
+    act(op::try_reserve, "try_reserve", op_group::channel, all, "takes a slot if one is free", try_reserve_fields),
+    act(op::send, "send", op_group::channel, all, "sends with a permit; never waits", send_fields),
+    act(op::abort_permit, "abort_permit", op_group::channel, all, "gives the slot of a permit back", abort_permit_fields),
+    act(op::try_send, "try_send", op_group::channel, all, "sends without a permit", try_send_fields),
+    act(op::send_evicting, "send_evicting", op_group::channel, all, "sends, and evicts the oldest when full", send_evicting_fields),
+    act(op::try_recv, "try_recv", op_group::channel, all, "takes a message if one is there", try_recv_fields),
+    act(op::say, "say", op_group::thing, all, "adds a line to the transcript", say_fields),
+    act(op::hold, "hold", op_group::thing, all, "somebody outside may wake somebody (R-132)"),
+    act(op::unhold, "unhold", op_group::thing, all, "takes a hold back"),
+    act(op::begin_shutdown, "begin_shutdown", op_group::thing, all, "begins to shut down", begin_shutdown_fields),
+    act(op::mark, "mark", op_group::thing, all, "marks a place in the journal and in the transcript", mark_fields),
+    act(op::expect, "expect", op_group::expect, all, "looks at one thing"),
 
-    act(op::set_governor, "set_governor", driver, "sets the scheduler's governor", set_governor_fields),
-    act(op::advance, "advance", driver, "moves virtual time; nothing runs", advance_fields, by_or_to),
-    act(op::step, "step", driver, "steps a worker", step_fields),
-    act(op::run_until_idle, "run_until_idle", driver, "runs, and does not move time", run_fields),
-    act(op::run_until_quiescent, "run_until_quiescent", driver, "runs, and moves time to what is due", run_fields),
-    act(op::shutdown, "shutdown", driver, "shuts down and runs to the end", shutdown_fields),
-    act(op::certificate, "certificate", driver, "issues the fairness certificate", certificate_fields),
-    act(op::reset_certificate, "reset_certificate", driver, "starts the certificate anew"),
+    act(op::set_governor, "set_governor", op_group::driver, driver, "sets the scheduler's governor", set_governor_fields),
+    act(op::advance, "advance", op_group::driver, driver, "moves virtual time; nothing runs", advance_fields, by_or_to),
+    act(op::step, "step", op_group::driver, driver, "steps a worker", step_fields),
+    act(op::run_until_idle, "run_until_idle", op_group::driver, driver, "runs, and does not move time", run_fields),
+    act(op::run_until_quiescent, "run_until_quiescent", op_group::driver, driver, "runs, and moves time to what is due", run_fields),
+    act(op::shutdown, "shutdown", op_group::driver, driver, "shuts down and runs to the end", shutdown_fields),
+    act(op::certificate, "certificate", op_group::driver, driver, "issues the fairness certificate", certificate_fields),
+    act(op::reset_certificate, "reset_certificate", op_group::driver, driver, "starts the certificate anew"),
 
     waits(op::reserve, "reserve", "waits for a slot", reserve_fields),
     waits(op::recv, "recv", "waits for a message", recv_fields),
@@ -310,19 +317,19 @@ constexpr op_info op_table[] = {
     waits(op::join, "join", "waits for a task to complete", join_fields),
     waits(op::await_closed, "await_closed", "waits for a region to close", await_closed_fields),
     waits(op::checkpoint, "checkpoint", "observes a cancel"),
-    act(op::is_cancelled, "is_cancelled", task, "looks whether a cancel is requested", is_cancelled_fields),
-    act(op::yield, "yield", task, "lets others run"),
-    act(op::park, "park", task, "says pending until it is woken"),
-    act(op::consume, "consume", task, "spends cost", consume_fields),
-    act(op::mask, "mask", task, "puts cancels off"),
-    act(op::unmask, "unmask", task, "ends a mask"),
-    act(op::push_cleanup, "push_cleanup", task, "pushes a cleanup action", push_cleanup_fields),
-    act(op::pop_cleanup, "pop_cleanup", task, "takes a cleanup action back", pop_cleanup_fields),
-    act(op::repeat, "repeat", task, "does steps again and again", repeat_fields),
-    act(op::return_, "return", task, "ends the task: ok", return_fields),
-    act(op::fail, "fail", task, "ends the task: err", fail_fields),
-    act(op::panic, "panic", task, "ends the task: panicked", panic_fields),
-    act(op::stop_waiting, "stop_waiting", task, "gives up what poll_once has registered"),
+    act(op::is_cancelled, "is_cancelled", op_group::poll, task, "looks whether a cancel is requested", is_cancelled_fields),
+    act(op::yield, "yield", op_group::control, task, "lets others run"),
+    act(op::park, "park", op_group::control, task, "says pending until it is woken"),
+    act(op::consume, "consume", op_group::poll, task, "spends cost", consume_fields),
+    act(op::mask, "mask", op_group::poll, task, "puts cancels off"),
+    act(op::unmask, "unmask", op_group::poll, task, "ends a mask"),
+    act(op::push_cleanup, "push_cleanup", op_group::poll, task, "pushes a cleanup action", push_cleanup_fields),
+    act(op::pop_cleanup, "pop_cleanup", op_group::poll, task, "takes a cleanup action back", pop_cleanup_fields),
+    act(op::repeat, "repeat", op_group::control, task, "does steps again and again", repeat_fields),
+    act(op::return_, "return", op_group::control, task, "ends the task: ok", return_fields),
+    act(op::fail, "fail", op_group::control, task, "ends the task: err", fail_fields),
+    act(op::panic, "panic", op_group::control, task, "ends the task: panicked", panic_fields),
+    act(op::stop_waiting, "stop_waiting", op_group::poll, task, "gives up what poll_once has registered"),
 
     law(op::check_transition, "check_transition", "asks the table of a machine", check_transition_fields),
     law(op::check_witness, "check_witness", "asks the validator of witnesses", check_witness_fields),
@@ -338,7 +345,9 @@ constexpr op_info op_table[] = {
     law(op::update, "update", "replaces a timer of a wheel", update_fields),
     law(op::unregister, "unregister", "takes a timer out of a wheel", unregister_fields),
     law(op::collect, "collect", "moves a wheel's time and takes what is due", collect_fields),
-    law(op::purge, "purge", "empties a wheel", purge_fields),
+    law(op::wheel_advance, "wheel_advance", "moves a wheel's time and takes nothing", wheel_advance_fields),
+    law(op::cancel_all, "cancel_all", "cancels every timer of a wheel", wheel_only),
+    law(op::purge, "purge", "gives up what cancelled timers left; live ones stay (R-200)", wheel_only),
 };
 // clang-format on
 
@@ -352,7 +361,7 @@ static_assert(ops_are_in_order(), "the table is indexed by the enumeration");
 
 // ---- what can be expected ------------------------------------------------------------------------------------------
 
-constexpr field_info wanted_reason = plain("reason", takes::wanted_reason, "why it is cancelled");
+constexpr field_info wanted_reason = plain("reason", takes::wanted_cause, "why it is cancelled; null: it is not");
 constexpr field_info wanted_outcome = plain("outcome", takes::wanted_outcome, "how it ended");
 constexpr field_info task_facts[] = {word("state", task_states, "of its life"),
                                      number("polls", "how often it was polled"),
@@ -364,7 +373,7 @@ constexpr field_info task_facts[] = {word("state", task_states, "of its life"),
                                      plain("budget_left", takes::budget, "what it may still use"),
                                      word("lane", lanes, "where it is queued"),
                                      wanted_outcome,
-                                     plain("witness", takes::wanted_witness, "of its cancel"),
+                                     plain("witness", takes::wanted_witness, "of its cancel; null: there is none"),
                                      gone};
 constexpr field_info region_facts[] = {word("state", region_states, "of its life"),
                                        number("live_tasks", "in it"),
@@ -385,7 +394,7 @@ constexpr field_info channel_facts[] = {word("state", channel_states, "which sid
                                         word("counts", channel_counts, "since it was made", {}, takes::counts)};
 constexpr field_info permit_facts[] = {flag("held", "whether it can still be sent")};
 constexpr field_info wheel_facts[] = {number("live", "timers"), plain("next", takes::moment, "the first deadline"),
-                                      named("holds", thing::wheel_timer, "timers that are live", takes::names)};
+                                      named("holds", thing::wheel_timer, "all timers that are live", takes::names)};
 constexpr field_info quiescence_facts[] = {plain("also", takes::statuses, "all that fail")};
 constexpr field_info runtime_facts[] = {plain("now", takes::moment, "virtual time"),
                                         number("live_tasks", "in all"),
@@ -393,6 +402,7 @@ constexpr field_info runtime_facts[] = {plain("now", takes::moment, "virtual tim
                                         number("live_timers", "in all"),
                                         number("limit_refusals", "how many"),
                                         number("fatal", "calls of the fatal hook"),
+                                        number("violations", "that ghost monitors saw, when they are on"),
                                         word("governor", governors, "in force")};
 constexpr field_info said_facts[] = {since, flag("sorted", "compares without order", "false")};
 constexpr field_info dispatched_facts[] = {since, word("from", sources, "lanes beside it", {}, takes::words)};
@@ -438,7 +448,7 @@ constexpr field_info file_fields[] = {needed(plain("scenario_dsl_version", takes
 
 constexpr field_info settings[] = {number("seed", "of everything that is drawn", "0"),
                                    plain("seeds", takes::numbers, "the scenario runs once under each"),
-                                   number("workers", "how many", "1", 1, 65'535),
+                                   number("workers", "how many", "1", 1, 64),
                                    word("order", orders, "of the workers", "round_robin"),
                                    plain("contract", takes::limits, "limits by name; the rest comes from the profile"),
                                    word("leaks", leak_words, "what a closing region does about obligations", "proceed"),

@@ -18,7 +18,7 @@
 #include <string>
 #include <string_view>
 
-#include "asx/journal/event_kind.hpp"
+#include "asx/journal/event_table.hpp"
 #include "asx/kernel/contract.hpp"
 #include "asx/model/budget.hpp"
 #include "asx/model/cancel_reason.hpp"
@@ -110,6 +110,8 @@ enum class op : std::uint16_t {
   update,
   unregister,
   collect,
+  wheel_advance,
+  cancel_all,
   purge,
 };
 inline constexpr std::size_t op_count = static_cast<std::size_t>(op::purge) + 1;
@@ -132,6 +134,40 @@ inline constexpr std::uint32_t wheel_timer = 1U << 12;
 inline constexpr std::uint32_t any_subject = region | task | obligation | timer | sender | receiver | permit;
 }  // namespace thing
 
+/// What has a number in journals, and how that is told.
+struct numbered_thing {
+  char letter;           // In verdicts.
+  field_type type;       // In the rows of events.
+  std::uint32_t things;  // What a name of it stands for: the ends and permits of a channel have its number.
+  std::string_view noun;
+};
+inline constexpr numbered_thing numbered_things[] = {
+    {'r', field_type::region, thing::region, "region"},
+    {'t', field_type::task, thing::task, "task"},
+    {'o', field_type::obligation, thing::obligation, "obligation"},
+    {'c', field_type::channel, thing::sender | thing::receiver | thing::permit, "channel"},
+    {'m', field_type::timer, thing::timer, "timer"},
+};
+/// Null: what has no number.
+[[nodiscard]] constexpr const numbered_thing* find_numbered(field_type type) noexcept {
+  for (const numbered_thing& row : numbered_things) {
+    if (row.type == type) return &row;
+  }
+  return nullptr;
+}
+[[nodiscard]] constexpr const numbered_thing* find_numbered_thing(std::uint32_t what) noexcept {
+  for (const numbered_thing& row : numbered_things) {
+    if ((row.things & what) != 0) return &row;
+  }
+  return nullptr;
+}
+/// What a name at such a place of an event can stand for; 0: nothing there has a name.
+[[nodiscard]] constexpr std::uint32_t things_of(field_type type) noexcept {
+  if (type == field_type::thing) return thing::any_subject;
+  const numbered_thing* const row = find_numbered(type);
+  return row != nullptr ? row->things : 0;
+}
+
 /// Where a step may stand.
 namespace place_of {
 inline constexpr std::uint8_t driver = 1;
@@ -139,6 +175,19 @@ inline constexpr std::uint8_t task = 2;
 inline constexpr std::uint8_t synchronous = 4;  // Steps of cleanup actions and finalizers.
 inline constexpr std::uint8_t anywhere = driver | task | synchronous;
 }  // namespace place_of
+
+/// Who performs a step.
+enum class op_group : std::uint8_t {
+  region,
+  task,
+  channel,
+  thing,  // Obligations, timers, holds, the transcript.
+  expect,
+  driver,
+  poll,     // Only a task that is polled.
+  control,  // Where a script goes on: gives no answer.
+  law,
+};
 
 /// What kind of value a field takes.
 enum class takes : std::uint8_t {
@@ -161,9 +210,10 @@ enum class takes : std::uint8_t {
   state,  // One of the states of the machine that the step names.
   name,   // Of one of `things`.
   name_or_true,
-  new_name,    // Which this step gives to one of `things`.
-  script,      // One of `tasks`.
-  same_steps,  // Of the same place as the step itself.
+  name_or_null,  // null: of none.
+  new_name,      // Which this step gives to one of `things`.
+  script,        // One of `tasks`.
+  same_steps,    // Of the same place as the step itself.
   synchronous_steps,
   outcomes,
   budgets,
@@ -174,7 +224,7 @@ enum class takes : std::uint8_t {
   names,           // Of `things`.
   words,           // Each one of `words`.
   witness,         // With numbers for task and region.
-  wanted_witness,  // With names for them.
+  wanted_witness,  // With names for them; null: there is none.
   counts,          // Of a channel: a number for any of `words`.
   events,
   event_kinds,
@@ -202,17 +252,23 @@ struct field_info {
   std::span<const std::string_view> words{};
   std::uint64_t least = 0;
   std::uint64_t most = UINT64_MAX;
+  bool comes_with_ok = false;  // Expected, and looked at when the answer is ok only.
 };
 
 struct op_info {
   op what;
   std::string_view word;
+  op_group group;
   std::uint8_t stands = place_of::anywhere;
   bool is_cancel_point = false;
-  bool is_law = false;
   std::string_view says;
   std::span<const field_info> fields;
   std::span<const std::string_view> one_of{};  // Exactly one of these fields must be there.
+
+  /// Whether status, unchanged and on can stand there.
+  [[nodiscard]] constexpr bool gives_an_answer() const noexcept {
+    return group != op_group::control && group != op_group::expect;
+  }
 };
 
 /// One thing that `expect` can look at: the field that names it, and the fields beside that.

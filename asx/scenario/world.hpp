@@ -120,8 +120,8 @@ struct runtime_look {
   std::uint64_t live_tasks = 0;
   std::uint64_t live_regions = 0;
   std::uint64_t live_timers = 0;
-  std::uint64_t fatal_calls = 0;  // Of the fatal hook.
-  std::uint64_t violations = 0;   // That ghost monitors saw; 0 when they are off.
+  std::uint64_t fatal_calls = 0;              // Of the fatal hook.
+  std::optional<std::uint64_t> violations{};  // That ghost monitors saw; none when they are off.
   governor suggestion = governor::no_preference;
 };
 

@@ -49,7 +49,9 @@ status kernel_world::start(const runtime_config& settings, event_sink sink) {
 }
 
 kernel_world::~kernel_world() {
-  if (rt_ != nullptr && rt_->start_status() == status::ok) take_down();
+  if (rt_ == nullptr) return;
+  if (rt_->start_status() == status::ok) take_down();
+  rt_.reset();  // Before the tables: scripts that go with it give up places in them.
 }
 
 void kernel_world::take_down() {
@@ -58,15 +60,13 @@ void kernel_world::take_down() {
   while (unhold() == status::ok) {  // asx: bounded by the holds that are open
   }
   for (std::size_t i = 0; i < slots_.size(); ++i) static_cast<void>(abandon_task(static_cast<ref>(i)));
-  waits_.clear();
-  free_waits_.clear();
+  // Places stay where they are: scripts hold refs to them, and are polled once more below.
   for (permit_end& p : permits_) {
     static_cast<void>(p.tracked.abort());
     p.plain.abort();
   }
-  permits_.clear();
-  senders_.clear();
-  receivers_.clear();
+  for (std::size_t i = 0; i < senders_.size(); ++i) drop_sender(static_cast<ref>(i));
+  for (std::size_t i = 0; i < receivers_.size(); ++i) drop_receiver(static_cast<ref>(i));
   for (const obligation_handle o : obligations_) static_cast<void>(kernel().abort(o));
   for (int i = 0; i < rounds && kernel().check_quiescence().failed != 0; ++i) {
     rt_->journal().discard_oldest(rt_->journal().size());  // A trace that rejects must not stand in the way.
@@ -394,8 +394,10 @@ void kernel_world::reset_certificate() {
 }
 
 runtime_look kernel_world::look() {
-  return {rt_->now(),   kernel().live_tasks(),          kernel().live_regions(),  kernel().live_timers(),
-          fatal_calls_, kernel().ghosts().violations(), rt_->sched().suggestion()};
+  std::optional<std::uint64_t> violations;
+  if (kernel().ghosts().is_on()) violations = kernel().ghosts().violations();
+  return {rt_->now(), kernel().live_tasks(),    kernel().live_regions(), kernel().live_timers(), fatal_calls_,
+          violations, rt_->sched().suggestion()};
 }
 
 std::uint64_t kernel_world::state_hash() {

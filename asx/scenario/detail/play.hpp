@@ -40,6 +40,7 @@ using name_table = std::map<std::string, bound, std::less<>>;
 struct own_names {
   name_table names{};
   std::vector<bound> ends{};
+  bool is_orphaned = false;  // The task has gone; finalizers that it added may still use the names.
 };
 
 /// Who does a step, and where in the file that is.
@@ -102,6 +103,8 @@ class play_run {
   // ---- names
   /// Null, with a failure, when the field names nothing, or a thing of another kind.
   [[nodiscard]] const bound* find(const actor& who, const step& st, std::string_view field, std::uint32_t kinds);
+  [[nodiscard]] const bound* find_called(const actor& who, const step& st, const std::string& name,
+                                         std::uint32_t kinds);
   [[nodiscard]] const bound* find_name(const actor& who, std::string_view name) const;
   /// The region that a field names, or the actor's own; empty, with a failure, when it names none.
   [[nodiscard]] std::optional<ref> region_of(const actor& who, const step& st, std::string_view field = "region");
@@ -111,7 +114,10 @@ class play_run {
   [[nodiscard]] std::string name_of(char type, std::uint64_t id) const;
 
   // ---- what was expected
+  /// Of a check that was counted.
   void fail(const actor& who, const step& st, std::string text);
+  /// What could not be compared at all: a check, and it failed.
+  void fail_to_look(const actor& who, const step& st, std::string text);
   void fail_expected(const actor& who, const step& st, std::string_view what, std::string_view wanted,
                      std::string_view got);
   /// Whether the answer is one that the step knows of: what came with it is looked at then.
@@ -131,12 +137,20 @@ class play_run {
 
   /// A new script, ready to be polled; the world's drop frees it.
   [[nodiscard]] task_order order_for(const step& st, ref region, std::string_view called);
+  /// Steps of a cleanup action or a finalizer, ready to be called: their address stays.
+  [[nodiscard]] sync_block& block_of(const actor& who, const step& st, ref region);
   void drop_end(const bound& end);
+  /// Last made, first dropped, as locals are.
+  void drop_ends(own_names& of);
+  /// False: scripts have done more than a play may do, and nothing is done any more.
+  [[nodiscard]] bool may_go_on(const actor& who, const step& st, std::uint64_t steps = 1);
   /// Everything that was told so far.
   [[nodiscard]] const std::vector<event>& events();
   void count_check() noexcept { ++out_.checks; }
   [[nodiscard]] asx::scenario::world& back_end() noexcept { return *world_; }
   [[nodiscard]] std::uint64_t step_limit() const noexcept { return options_.max_steps; }
+  [[nodiscard]] std::uint64_t script_limit() const noexcept { return 10 * options_.max_steps; }
+  [[nodiscard]] bool is_over() const noexcept { return scripted_ > script_limit(); }
 
   std::vector<std::string>& said() noexcept { return out_.said; }
 
@@ -154,6 +168,7 @@ class play_run {
   void look_at_step(const actor& who, const step& st, const step_look& last);
   void look_at_certificate(const actor& who, const step& st);
   void want_proof(const actor& who, const step& st, bool proved, std::string_view word);
+  void add_failure(failure f);
   // expect.cpp
   void expect_task(const actor& who, const step& st);
   void expect_witness(const actor& who, const step& st, const node& wanted, ref task);
@@ -200,8 +215,11 @@ class play_run {
   std::vector<std::unique_ptr<timer_wheel>> wheels_;
   std::vector<law_timer> timers_;
   std::deque<sync_block> blocks_;
+  std::map<ref, const script_task*> receiving_;  // By receiver: who waits there. The last to come takes the place.
+  std::uint64_t scripted_ = 0;                   // Steps of scripts.
   std::uint64_t laws_ = 0;
   bool was_shut_down_ = false;
+  bool was_cut_off_ = false;  // Scripts did too much; what comes of that is not told.
 };
 
 /// A task that follows a script: the context of its polls.
@@ -223,7 +241,7 @@ class script_task {
     std::uint64_t rounds;  // Left, this one included; UINT64_MAX: for ever.
     std::string label;     // What stands before the index in a path.
   };
-  struct wait_place {
+  struct own_wait {
     op what;
     ref target;
     ref wait;
@@ -236,7 +254,7 @@ class script_task {
   /// What a step that waits, or that only a poll can do, answers; empty: it could not be done.
   [[nodiscard]] std::optional<status> ask(poll_face& face, const step& st);
   [[nodiscard]] std::optional<status> ask_wait(poll_face& face, const step& st);
-  [[nodiscard]] status poll_wait(poll_face& face, const step& st, wait_place& w);
+  [[nodiscard]] status poll_wait(poll_face& face, const step& st, own_wait& w);
   [[nodiscard]] turn after(const step& st, status answer);
   void stop_waiting();
   [[nodiscard]] std::string path() const;
@@ -247,7 +265,8 @@ class script_task {
   actor who_;
   std::vector<frame> stack_;
   bool is_cleaning_up_ = false;  // In when_cancelled.
-  std::vector<wait_place> waits_;
+  std::vector<own_wait> waits_;
+  std::uint64_t masks_ = 0;           // That the script has open.
   const step* parked_at_ = nullptr;   // The step that waits,
   ref parked_on_ = no_ref;            // and for what,
   std::uint64_t parked_channel_ = 0;  // of which channel.

@@ -88,6 +88,10 @@ class reading {
   bool an_outcome(const field_info& field, const node& v, const surroundings& around);
   bool an_event(const node& v, const surroundings& around);
   bool an_event_kind(position at, std::string_view word);
+  /// `part`: "of" or "with".
+  bool name_in_event(position at, std::string_view name, std::string_view kind, std::string_view part,
+                     const surroundings& around);
+  bool says_something(const field_info& field, const node& v);
   /// Complains about keys that no row names and about rows that are needed and missing; checks the others.
   bool fields(const node& object, std::string_view of, std::span<const field_info> rows,
               std::span<const field_info> more, const surroundings& around);
@@ -100,7 +104,10 @@ class reading {
   void statuses(const node& v, step& out);
   void branches(const node& v, const op_info& row, const surroundings& around, step& out);
   void exactly_one(const node& v, const op_info& row);
-  void own_rules(const node& v, const op_info& row, const step& out);
+  void own_rules(const node& v, const op_info& row, const surroundings& around, const step& out);
+  void no_answer(const node& v, std::string_view word);
+  void parts_of_ok(const node& v, const op_info& row, const step& out);
+  void says_nothing(const node& v);
 
   // ---- read_names.cpp
   bool make_name(const node& v, const field_info& field, const surroundings& around, const node& step);
@@ -110,6 +117,7 @@ class reading {
   [[nodiscard]] std::uint32_t what_is(std::string_view key) const;
   void judge_names();
   void judge(const name_use& use);
+  void leave_wheel_out(position at, const surroundings& around);
   void judge_wheels();
 
   const node& tree_;
@@ -117,9 +125,10 @@ class reading {
   std::string path_{};
   std::map<std::string, maker, std::less<>> made_{};  // A name with a $ is kept behind the name of its script.
   std::vector<name_use> uses_{};
-  std::set<std::string, std::less<>> wheels_{};  // Names of the wheels so far; empty for one without.
+  std::set<std::string, std::less<>> wheels_{};  // Names of the wheels so far; of one without, a number.
   struct wheel_left_out {
     std::size_t wheels;  // How many there were by then.
+    bool is_scripted;    // It may run whenever: all of the file are there by then.
     position at;
     std::string path;
   };
