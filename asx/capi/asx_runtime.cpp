@@ -263,7 +263,7 @@ asx_runtime::asx_runtime(const asx_runtime_config& config, memory_port outer, st
       calls(sum(sum(config.contract.max_cleanup_entries, config.contract.max_finalizers), config.contract.max_regions),
             memory),
       senders(config.contract.max_senders, memory),
-      receivers(config.contract.max_channels, memory),
+      receivers(sum(config.contract.max_channels, 1), memory),  // One more: it is the kernel that refuses, and tells.
       waits(config.contract.max_waits, memory),
       slots(config.contract.max_tasks, memory) {
   polled.home = this;

@@ -119,7 +119,7 @@ void run_scenario(const run_words& w, session& s) {
     if (out) fmt::print("  journal {}\n", w.out);
     std::fflush(stdout);
     fmt::print(stderr, "{}", describe(loaded.body_path, v.failures));
-    fmt::print("{}\n", v.passed() ? "passed" : fmt::format("failed: {} of {} checks", v.failures.size(), v.checks));
+    fmt::print("{}\n", v.passed() ? "passed" : fmt::format("failed: {} of {} checks", v.failed, v.checks));
   }
   s.exit_code = v.passed() ? 0 : 1;
 }

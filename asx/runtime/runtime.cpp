@@ -253,8 +253,10 @@ run_result runtime_core::run(std::uint64_t max_steps, const patience& how) noexc
       const std::uint64_t done = kernel_.run_plain(0, time, most, earlier(how.limit, forced_at_));
       out.steps += done;
       until_plain = done == 0 ? steps_before_plain : 1;  // Where nothing is plain, it is not looked for at every step.
-      if (done != 0) idle = 0;
-      if (done == most) continue;
+      if (done != 0) {                                   // The grace may be over by now.
+        idle = 0;
+        continue;
+      }
     }
     ++out.steps;
     if (!step().is_idle) [[likely]] {

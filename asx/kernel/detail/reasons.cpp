@@ -14,13 +14,9 @@ reason_pool::~reason_pool() {
 
 bool reason_pool::grow(std::uint32_t count) noexcept {
   const std::uint32_t least = count - room_;
-  // By half, never beyond the contract, and only what is needed when there is no more to be had.
-  std::uint32_t more = std::max(least, std::min(std::max(room_ / 2, 16U), most_ > room_ ? most_ - room_ : 0));
-  void* block = memory_.allocate(memory_.context, bytes_of(more), alignof(std::max_align_t));
-  if (block == nullptr && more != least) {
-    more = least;
-    block = memory_.allocate(memory_.context, bytes_of(more), alignof(std::max_align_t));
-  }
+  // By half, and never beyond the contract.
+  const std::uint32_t more = std::max(least, std::min(std::max(room_ / 2, 16U), most_ > room_ ? most_ - room_ : 0));
+  void* const block = memory_.allocate(memory_.context, bytes_of(more), alignof(std::max_align_t));
   if (block == nullptr) return false;
   chunks_ = new (block) chunk{chunks_, more};
   ++made_;
