@@ -156,6 +156,38 @@ TEST_F(reentrancy, the_reason_of_an_outcome_is_the_one_that_cleanup_left) {
   rests();
 }
 
+TEST_F(reentrancy, of_two_panics_in_a_poll_the_first_tells_the_story) {
+  actor a{[](cx& c) {
+    c.panic("the cause");
+    c.panic("what came of it");
+    return poll_result::ready;
+  }};
+  const task_handle t = spawn(rt.root(), a, true);
+  rt.run_until_idle();
+  task_outcome out;
+  ASSERT_EQ(k.result(t, out), status::ok);
+  ASSERT_EQ(out.kind(), outcome_kind::panicked);
+  EXPECT_EQ(out.panic().text, "the cause");
+  EXPECT_EQ(k.release_task(t), status::ok);
+  rests();
+}
+
+TEST_F(reentrancy, a_region_weighs_on_the_governor_from_its_close_to_its_end) {
+  actor a{[](cx& c) {
+    static_cast<void>(c.get_waker());
+    return c.checkpoint() == status::ok ? poll_result::pending : poll_result::ready;
+  }};
+  const region_handle home = region();
+  spawn(home, a);
+  rt.run_until_idle();
+  EXPECT_EQ(k.weigh().closing_regions, 0U);
+  EXPECT_EQ(k.close(home), status::ok);
+  EXPECT_EQ(k.weigh().closing_regions, 1U);
+  rt.run_until_idle();
+  EXPECT_EQ(k.weigh().closing_regions, 0U);
+  rests();
+}
+
 TEST_F(reentrancy, a_panic_from_outside_keeps_its_own_copy_of_the_text) {
   actor a{[](cx& c) {
     static_cast<void>(c.get_waker());
