@@ -38,7 +38,6 @@ import itertools
 import json
 import os
 import pathlib
-import sys
 import traceback
 from ctypes import byref, c_void_p, sizeof
 from dataclasses import dataclass
@@ -48,12 +47,11 @@ MILLISECOND, SECOND = 10**6, 10**9
 MAX_STEPS = 10**7
 NO_TIME = UNLIMITED = 2**64 - 1
 
-# ---- the C interface: types and functions, as the headers have them ---------------------------------------------------
+# ---- the C interface: types and functions, as the headers have them ----------------------------------------------
 
 _TYPES = {"u8": ctypes.c_uint8, "u16": ctypes.c_uint16, "u32": ctypes.c_uint32, "u64": ctypes.c_uint64,
           "size": ctypes.c_size_t, "bool": ctypes.c_bool, "int": ctypes.c_int, "ptr": c_void_p, "text": ctypes.c_char_p,
           "void": None}
-
 
 def _struct(name, fields):
     members = []
@@ -63,11 +61,9 @@ def _struct(name, fields):
     _TYPES[name] = type(name, (ctypes.Structure,), {"_fields_": members})
     return _TYPES[name]
 
-
 def _sized(struct, **fields):
     """A struct that begins with its size."""
     return struct(size=sizeof(struct), **fields)
-
 
 _region_handle = _struct("asx_region_handle", "u64 word, generation")
 _task_handle = _struct("asx_task_handle", "u64 word, generation")
@@ -111,69 +107,36 @@ _region_report = _struct("asx_region_report", "size size; u64 id; int state; u32
                          "u64 leaked; bool has_reason; asx_cancel_reason reason; u64 failed; int error; u64 detail")
 _run_report = _struct("asx_run_report", "size size; u64 steps, next_deadline")
 
-# Result, name, arguments; a pointer is a pointer.
+# Result and arguments: names without asx_.
 _FUNCTIONS = """
-int asx_version_check u32
-text asx_status_name int
-text asx_status_sentence int
-text asx_event_kind_name u16
-text asx_region_state_name int
-text asx_task_state_name int
-int asx_runtime_config_init ptr size int
-int asx_runtime_create ptr ptr
-int asx_runtime_destroy ptr
-int asx_runtime_run_until_idle ptr u64 ptr
-int asx_runtime_run_until_quiescent ptr u64 ptr
-int asx_runtime_now ptr ptr
-int asx_runtime_next_deadline ptr ptr
-int asx_runtime_advance ptr u64
-int asx_runtime_shutdown ptr u64 u64 ptr
-int asx_runtime_describe ptr ptr ptr
-int asx_runtime_describe_json ptr ptr ptr
-int asx_journal_digest ptr ptr
-int asx_journal_size ptr ptr
-int asx_journal_read ptr u64 ptr size ptr
-int asx_region_root ptr ptr
-int asx_region_create ptr asx_region_handle ptr ptr
-int asx_region_close ptr asx_region_handle int text
-int asx_region_inspect ptr asx_region_handle ptr
-int asx_region_outcome ptr asx_region_handle ptr
-int asx_region_await_closed ptr asx_region_handle
-int asx_region_add_timer ptr asx_region_handle u64 ptr
-int asx_region_cancel_timer ptr asx_timer_handle ptr
-int asx_task_spawn ptr asx_region_handle ptr ptr
-int asx_task_request_cancel ptr asx_task_handle int text ptr
-int asx_task_inspect ptr asx_task_handle ptr
-int asx_task_outcome ptr asx_task_handle ptr
-int asx_task_join ptr asx_task_handle ptr
-int asx_obligation_reserve ptr asx_region_handle ptr
-int asx_obligation_commit ptr asx_obligation_handle
-int asx_obligation_abort ptr asx_obligation_handle
-int asx_checkpoint ptr
-bool asx_is_cancelled ptr
-int asx_cx_reason ptr ptr
-int asx_cx_yield ptr
-int asx_cx_consume ptr u64
-int asx_cx_mask ptr
-int asx_cx_set_value ptr u64
-int asx_cx_set_error ptr int u64
-int asx_cx_panic ptr text
-int asx_sleep_until ptr u64
-int asx_sleep_for ptr u64
-int asx_channel_create ptr asx_region_handle u32 ptr ptr ptr
-int asx_channel_clone ptr ptr
-int asx_channel_drop_sender ptr
-int asx_channel_drop_receiver ptr
-int asx_channel_reserve ptr ptr ptr
-int asx_channel_try_reserve ptr ptr
-int asx_send_permit_send ptr ptr
-void asx_send_permit_abort ptr
-bool asx_send_permit_is_held ptr
-int asx_channel_try_send ptr ptr
-int asx_channel_recv ptr ptr ptr
-int asx_channel_try_recv ptr ptr
-"""
-
+int ptr ptr u32 ptr: cancel_reason_level
+int u32: version_check
+text int: status_name status_sentence region_state_name task_state_name
+text u16: event_kind_name
+int ptr size int: runtime_config_init
+int ptr ptr: runtime_create runtime_now runtime_next_deadline journal_digest journal_size region_root cx_reason
+int ptr ptr: channel_clone channel_try_reserve send_permit_send channel_try_send channel_try_recv
+int ptr: runtime_destroy checkpoint cx_yield cx_mask channel_drop_sender channel_drop_receiver
+int ptr u64 ptr: runtime_run_until_idle runtime_run_until_quiescent
+int ptr u64: runtime_advance cx_consume cx_set_value sleep_until sleep_for
+int ptr u64 u64 ptr: runtime_shutdown
+int ptr ptr ptr: runtime_describe runtime_describe_json channel_reserve channel_recv
+int ptr u64 ptr size ptr: journal_read
+int ptr asx_region_handle ptr ptr: region_create task_spawn
+int ptr asx_region_handle int text: region_close
+int ptr asx_region_handle ptr: region_inspect region_outcome obligation_reserve
+int ptr asx_region_handle: region_await_closed
+int ptr asx_region_handle u64 ptr: region_add_timer
+int ptr asx_timer_handle ptr: region_cancel_timer
+int ptr asx_task_handle int text ptr: task_request_cancel
+int ptr asx_task_handle ptr: task_inspect task_outcome task_join
+int ptr asx_obligation_handle: obligation_commit obligation_abort
+bool ptr: is_cancelled send_permit_is_held
+int ptr int u64: cx_set_error
+int ptr text: cx_panic
+int ptr asx_region_handle u32 ptr ptr ptr: channel_create
+void ptr: send_permit_abort"""
+_NAMES = []
 
 def _load():
     beside = pathlib.Path(__file__).resolve().parent / "libasx_c.so"
@@ -189,29 +152,27 @@ def _load():
     else:
         looked = "the file that ASX_LIBRARY names" if named else "ASX_LIBRARY is not set; beside asx.py, then the loader"
         raise ImportError("the shared library of asx was not found. Looked for (" + looked + "):\n" + "\n".join(failures))
-    for line in _FUNCTIONS.split("\n")[1:-1]:
-        result, name, *arguments = line.split()
-        try:
+    for kinds, names in (line.split(":") for line in _FUNCTIONS.split("\n")[1:]):
+        result, *arguments = (_TYPES[k] for k in kinds.split())
+        for name in ("asx_" + n for n in names.split()):
+            if not hasattr(library, name):
+                raise ImportError(f"{place} has no function {name}: it is no libasx_c, or one of another version")
             function = getattr(library, name)
-        except AttributeError:
-            raise ImportError(f"{place} has no function {name}: it is no libasx_c, or one of another version") from None
-        function.restype, function.argtypes = _TYPES[result], [_TYPES[a] for a in arguments]
+            function.restype, function.argtypes = result, arguments
+            _NAMES.append(name)
     if library.asx_version_check(VERSION) != 0:
         raise ImportError(f"{place} is of another version than this asx.py serves ({VERSION})")
     return library
 
-
 _c = _load()
 
-# ---- numbers ---------------------------------------------------------------------------------------------------------
-
+# ---- numbers -----------------------------------------------------------------------------------------------------
 
 class _Told(enum.IntEnum):
     @property
     def sentence(self):
         """What happened, and what to do about it."""
         return _c.asx_status_sentence(self).decode()
-
 
 Status = _Told("Status", [(n, i) for i, n in enumerate(
     "OK INVALID_TRANSITION REGION_NOT_OPEN REGION_CLOSED ADMISSION_CLOSED OBLIGATION_ALREADY_RESOLVED OBLIGATION_LEAKED "
@@ -226,7 +187,6 @@ OutcomeKind = enum.IntEnum("OutcomeKind", "OK ERR CANCELLED PANICKED", start=0)
 Profile = enum.IntEnum("Profile", "CORE TINY SERVER", start=0)
 _PENDING, _READY, _ERROR = 0, 1, 2
 
-
 class AsxError(Exception):
     """A refusal: nothing has changed. `status` says which."""
 
@@ -234,35 +194,28 @@ class AsxError(Exception):
         self.status = Status(status)
         super().__init__(f"{self.status.name}: {self.status.sentence}{more}")
 
-
 class Disconnected(AsxError):
     """Nothing is queued and nobody can send any more; or nobody receives any more."""
-
 
 class Cancelled(BaseException):
     """This task is asked to stop; `reason` says why. Not an Exception, so that no `except Exception` swallows it."""
 
     def __init__(self, reason):
         self.reason = reason
-        super().__init__(f"{reason.kind.name}: {reason.message}" if reason.message else reason.kind.name)
-
+        super().__init__(f"{reason.kind.name}: {reason.root.message}")
 
 def _error(status, more=""):
     return (Disconnected if status == Status.DISCONNECTED else AsxError)(status, more)
-
 
 def _ok(status):
     if status != 0:
         raise _error(status)
 
-
 def _bytes(text):
     return None if text is None else str(text).replace("\0", "?").encode("utf-8", "replace")
 
-
 def _str(text):
     return ctypes.string_at(text.data, text.size).decode("utf-8", "replace") if text.size else ""
-
 
 def _word(number, bits=64):
     """ctypes would cut it silently."""
@@ -270,9 +223,7 @@ def _word(number, bits=64):
         raise _error(Status.INVALID_ARGUMENT, f" ({number!r} is no unsigned number of {bits} bits)")
     return number
 
-
-# ---- values ----------------------------------------------------------------------------------------------------------
-
+# ---- values ------------------------------------------------------------------------------------------------------
 
 @dataclass(frozen=True)
 class Reason:
@@ -282,11 +233,21 @@ class Reason:
     origin_region: int
     origin_task: int
     timestamp: int
+    cause: object = None  # The Reason behind it: a closed region's, a parent's.
+
+    @property
+    def root(self):
+        """The oldest cause: who asked first, and with which message."""
+        return self if self.cause is None else self.cause.root
 
     @classmethod
-    def _of(cls, r):
-        return cls(CancelKind(r.kind), _str(r.message), r.origin_region, r.origin_task, r.timestamp)
-
+    def _of(cls, head, runtime):
+        told = None
+        for level in reversed(range(head.levels)):
+            r = _reason()
+            if _c.asx_cancel_reason_level(runtime, byref(head), level, byref(r)) == 0:
+                told = cls(CancelKind(r.kind), _str(r.message), r.origin_region, r.origin_task, r.timestamp, told)
+        return told
 
 @dataclass(frozen=True)
 class Outcome:
@@ -299,35 +260,30 @@ class Outcome:
     overran: bool = False         # cancelled: the cleanup budget was exceeded
 
     @classmethod
-    def _of(cls, o, value):
+    def _of(cls, o, value, runtime):
         kind = OutcomeKind(o.kind)
         cancelled = kind == OutcomeKind.CANCELLED
         return cls(kind, value if kind == OutcomeKind.OK else None, Status(o.error) if o.error else None,
-                   Reason._of(o.reason) if cancelled else None, _str(o.panic) if kind == OutcomeKind.PANICKED else None,
+                   Reason._of(o.reason, runtime) if cancelled else None, _str(o.panic) if kind == OutcomeKind.PANICKED else None,
                    cancelled and o.overran)
-
 
 def budget(deadline=NO_TIME, polls=UNLIMITED, cost=UNLIMITED):
     """What a task or a region may use: until when (ns), how many polls, how much cost."""
     return _budget(_word(deadline), _word(polls), _word(cost), 0)
 
-
-# ---- what C holds of ours, by number: no pointer to a Python object crosses ------------------------------------------------
+# ---- what C holds of ours, by number: no pointer to a Python object crosses --------------------------------------
 
 _numbers = itertools.count(1)
 _kept = {}    # Tasks and regions, until they have ended.
 _values = {}  # What channels hold: the value and who is told when nobody receives it.
-
 
 def _hold(value, destroy):
     number = next(_numbers)
     _values[number] = (value, destroy)
     return number
 
-
 def _take(number):
     return _values.pop(number)[0]
-
 
 def _give(send, at, value, destroy):
     """Hands a value over; a refused one is the caller's again."""
@@ -337,22 +293,18 @@ def _give(send, at, value, destroy):
         _take(number)
     return status
 
-
 # An exception that leaves one of these is printed by sys.unraisablehook; C does not see it.
 @ctypes.CFUNCTYPE(ctypes.c_int, c_void_p, c_void_p)
 def _poll(number, cx):
     return _kept[number]._step(cx)
 
-
 @ctypes.CFUNCTYPE(None, c_void_p)
 def _drop(number):
     _kept.pop(number)._end()
 
-
 @ctypes.CFUNCTYPE(None, c_void_p, _region_handle)
-def _closed(number, _):
+def _closed(number, _region):
     _kept.pop(number)._end()
-
 
 @ctypes.CFUNCTYPE(None, c_void_p)
 def _destroy(number):
@@ -360,18 +312,14 @@ def _destroy(number):
     if destroy is not None:
         destroy(value)
 
-
 _TEXT = ctypes.CFUNCTYPE(None, c_void_p, c_void_p, ctypes.c_size_t)
 _LOG = ctypes.CFUNCTYPE(None, c_void_p, ctypes.c_int, ctypes.c_char_p)
 _PANIC = ctypes.CFUNCTYPE(None, c_void_p, ctypes.c_char_p)
 
-
 def _address(function):
     return ctypes.cast(function, c_void_p).value
 
-
-# ---- operations: what a task yields --------------------------------------------------------------------------------------
-
+# ---- operations: what a task yields ------------------------------------------------------------------------------
 
 class Operation:
     """Asked at each poll until it says something else than WOULD_BLOCK: a status and a value. Yielded once."""
@@ -380,29 +328,24 @@ class Operation:
     def __init__(self, ask):
         self._ask = ask
 
-
 def sleep(ns):
     """Waits that long; virtual time. Cancel point: yes."""
     _word(ns)
     return Operation(lambda cx: (_c.asx_sleep_for(cx, ns), None))
-
 
 def sleep_until(deadline):
     """Waits for a moment, in nanoseconds from where the run began. Cancel point: yes."""
     _word(deadline)
     return Operation(lambda cx: (_c.asx_sleep_until(cx, deadline), None))
 
-
 def checkpoint():
     """Goes on at once, unless this task is cancelled. Cancel point: yes."""
     return Operation(lambda cx: (_c.asx_checkpoint(cx), None))
-
 
 def consume(cost):
     """Takes from the task's cost budget. BUDGET_EXHAUSTED: nothing was taken, and a cancel is asked for. Cancel point: no."""
     _word(cost)
     return Operation(lambda cx: (_c.asx_cx_consume(cx, cost), None))
-
 
 def yield_():
     """Lets the others go first. Cancel point: no."""
@@ -416,7 +359,6 @@ def yield_():
         status = _c.asx_cx_yield(cx)
         return (Status.WOULD_BLOCK if status == 0 else status), None
     return Operation(ask)
-
 
 def _await_end(of, wait):
     was_asked = False
@@ -432,17 +374,47 @@ def _await_end(of, wait):
         return status, of.outcome
     return Operation(ask)
 
+# ---- tasks and regions -------------------------------------------------------------------------------------------
 
-# ---- tasks and regions ---------------------------------------------------------------------------------------------------
+class _Owned:
+    def __init__(self, home):
+        self._home, self._handle, self._value = home, self._names(), None
+        self.outcome = None  # How it ended, and None until then.
 
+    def _begin(self, ask, region, spec):
+        """C keeps it by number until it has ended; a refused one it does not keep."""
+        spec.context = number = next(_numbers)
+        _kept[number] = self
+        status = ask(self._home._alive, region, byref(spec), byref(self._handle))
+        if status != 0:
+            del _kept[number]
+            raise _error(status)
+        self.id = self._report().id
+        return self
 
-class Task:
+    def _report(self):
+        report = _sized(self._reports)
+        _ok(self._inspect(self._home._alive, self._handle, byref(report)))
+        return report
+
+    def _end(self):
+        ended = _outcome()
+        _ok(self._ended(self._home._alive, self._handle, byref(ended)))
+        self.outcome, self._value = Outcome._of(ended, self._value, self._home._alive), None
+
+    @property
+    def state(self):
+        return self._last if self.outcome is not None else self._state(self._report().state).decode()
+
+class Task(_Owned):
     """A generator that runs. `outcome` is None until it has ended; `traceback` is the text of one that panicked."""
+    _names, _reports, _last, _state = _task_handle, _task_report, "completed", _c.asx_task_state_name
+    _inspect, _ended = _c.asx_task_inspect, _c.asx_task_outcome
 
     def __init__(self, home, generator, name):
-        self._home, self._generator, self.name = home, generator, name
-        self._handle, self._operation, self._value, self._hears = _task_handle(), None, None, False
-        self.outcome = self.traceback = self.id = None
+        super().__init__(home)
+        self._generator, self.name, self.traceback = generator, name, None
+        self._operation, self._hears = None, False
 
     def join(self):
         """Operation: waits until it has ended, and gives its outcome. Cancel point: yes."""
@@ -455,17 +427,6 @@ class Task:
         newly = ctypes.c_bool()
         _ok(_c.asx_task_request_cancel(self._home._alive, self._handle, kind, _bytes(message), byref(newly)))
         return newly.value
-
-    @property
-    def state(self):
-        if self.outcome is not None:
-            return "completed"
-        return _c.asx_task_state_name(self._report().state).decode()
-
-    def _report(self):
-        report = _sized(_task_report)
-        _ok(_c.asx_task_inspect(self._home._alive, self._handle, byref(report)))
-        return report
 
     def _step(self, cx):
         """One poll: goes on until an operation waits."""
@@ -514,62 +475,30 @@ class Task:
         reason = _reason()
         _ok(_c.asx_cx_reason(cx, byref(reason)))
         _ok(_c.asx_cx_mask(cx))
-        return Cancelled(Reason._of(reason))
+        return Cancelled(Reason._of(reason, self._home._alive))
 
     def _end(self):
-        ended = _outcome()
-        _ok(_c.asx_task_outcome(self._home._alive, self._handle, byref(ended)))
-        self.outcome = Outcome._of(ended, self._value)
-        generator, self._generator, self._operation, self._value = self._generator, None, None, None
-        try:
-            generator.close()
-        except BaseException as e:  # It has ended, and nobody is left to be told.
-            sys.unraisablehook(_Unraisable(type(e), e, e.__traceback__, "a task that was ended while it cleaned up", self))
+        super()._end()
+        generator, self._generator, self._operation = self._generator, None, None
+        generator.close()  # What it raises now is nobody's: sys.unraisablehook prints it.
 
-
-@dataclass
-class _Unraisable:
-    exc_type: type
-    exc_value: BaseException
-    exc_traceback: object
-    err_msg: str
-    object: object
-
-
-class Region:
+class Region(_Owned):
     """Owns tasks, channels, timers, obligations and regions. `outcome` is None until it is closed, `leaked` counts then."""
-
-    def __init__(self, home):
-        self._home, self._handle, self.outcome, self.leaked = home, _region_handle(), None, 0
+    _names, _reports, _last, _state = _region_handle, _region_report, "closed", _c.asx_region_state_name
+    _inspect, _ended, leaked = _c.asx_region_inspect, _c.asx_region_outcome, 0
 
     def region(self, name=None, *, ends_when_empty=False, fails_fast=False, max_tasks=2**32 - 1, limits=None):
         """A region below this one."""
-        child = Region(self._home)
-        number = next(_numbers)
         spec = _sized(_region_spec, budget=limits or budget(), max_tasks=_word(max_tasks, 32), name=_bytes(name),
-                      ends_when_empty=ends_when_empty, fails_fast=fails_fast, context=number, closed=_address(_closed))
-        _kept[number] = child
-        status = _c.asx_region_create(self._home._alive, self._handle, byref(spec), byref(child._handle))
-        if status != 0:
-            del _kept[number]
-            raise _error(status)
-        return child
+                      ends_when_empty=ends_when_empty, fails_fast=fails_fast, closed=_address(_closed))
+        return Region(self._home)._begin(_c.asx_region_create, self._handle, spec)
 
     def spawn(self, generator, name=None, *, limits=None, priority=128):
         """A task of this region. It begins when the runtime runs."""
         if not inspect.isgenerator(generator) or inspect.getgeneratorstate(generator) != inspect.GEN_CREATED:
             raise TypeError("a task is a generator that has not begun: spawn(work(...)), where work yields")
-        task = Task(self._home, generator, name)
-        number = next(_numbers)
-        spec = _sized(_task_spec, poll=_address(_poll), context=number, drop=_address(_drop),
-                      budget=limits or budget(), priority=_word(priority, 8), name=_bytes(name))
-        _kept[number] = task
-        status = _c.asx_task_spawn(self._home._alive, self._handle, byref(spec), byref(task._handle))
-        if status != 0:
-            del _kept[number]
-            raise _error(status)
-        task.id = task._report().id
-        return task
+        spec = _sized(_task_spec, poll=_address(_poll), drop=_address(_drop), budget=limits or budget(), priority=_word(priority, 8), name=_bytes(name))
+        return Task(self._home, generator, name)._begin(_c.asx_task_spawn, self._handle, spec)
 
     def channel(self, capacity, destroy=None):
         """A sender and a receiver. destroy(value) is told of each value that nobody received."""
@@ -601,31 +530,16 @@ class Region:
         return _await_end(self, lambda cx: _c.asx_region_await_closed(cx, self._handle))
 
     @property
-    def state(self):
-        if self.outcome is not None:
-            return "closed"
-        return _c.asx_region_state_name(self._report().state).decode()
-
-    @property
     def live_tasks(self):
         return 0 if self.outcome is not None else self._report().live_tasks
 
-    def _report(self):
-        report = _sized(_region_report)
-        _ok(_c.asx_region_inspect(self._home._alive, self._handle, byref(report)))
-        return report
-
     def _end(self):
         self.leaked = self._report().leaked
-        ended = _outcome()
-        _ok(_c.asx_region_outcome(self._home._alive, self._handle, byref(ended)))
-        self.outcome = Outcome._of(ended, None)
-
+        super()._end()
 
 class _Thing:
     def __init__(self, home, handle):
         self._home, self._handle = home, handle
-
 
 class Obligation(_Thing):
     def commit(self):
@@ -634,7 +548,6 @@ class Obligation(_Thing):
     def abort(self):
         _ok(_c.asx_obligation_abort(self._home._alive, self._handle))
 
-
 class Timer(_Thing):
     def cancel(self):
         """False: it fired or was cancelled before, which is no error."""
@@ -642,9 +555,7 @@ class Timer(_Thing):
         _ok(_c.asx_region_cancel_timer(self._home._alive, self._handle, byref(was_live)))
         return was_live.value
 
-
-# ---- channels ------------------------------------------------------------------------------------------------------------
-
+# ---- channels ----------------------------------------------------------------------------------------------------
 
 class _End:
     def __init__(self, home, end):
@@ -661,7 +572,6 @@ class _End:
     def __exit__(self, *_):
         if self._home._runtime is not None:
             self.drop()
-
 
 class Sender(_End):
     """`with tx:` drops it at the end; the last one that goes tells the receiver."""
@@ -704,7 +614,6 @@ class Sender(_End):
         """FULL: no slot, or others wait for one."""
         _ok(_give(_c.asx_channel_try_send, self._at, value, self._destroy))
 
-
 class Permit(_End):
     """A slot of a channel: to be sent or aborted, once. `with permit:` aborts what was not sent."""
 
@@ -724,7 +633,6 @@ class Permit(_End):
     @property
     def is_held(self):
         return _c.asx_send_permit_is_held(self._at)
-
 
 class Receiver(_End):
     """`with rx:` drops it at the end: what is queued is destroyed, and senders are told."""
@@ -746,9 +654,7 @@ class Receiver(_End):
     def drop(self):
         _ok(_c.asx_channel_drop_receiver(self._at))
 
-
-# ---- runtimes ------------------------------------------------------------------------------------------------------------
-
+# ---- runtimes ----------------------------------------------------------------------------------------------------
 
 class Runtime:
     """A whole runtime, with virtual time. `contract` sets limits by their C names: Runtime(max_tasks=10)."""
