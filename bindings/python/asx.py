@@ -8,27 +8,27 @@
         rt.spawn(greet("you"))
         rt.run()
 
-One file, no dependency but libasx_c.so: the file that ASX_LIBRARY in the environment names, else one beside this file,
-else whatever the loader finds.
+One file, no dependency but libasx_c.so: the file that ASX_LIBRARY in the environment names, else one beside this
+file, else whatever the loader finds.
 
 1  Every task has a region, and a region ends only when everything in it has ended.
 2  A task is a generator that yields operations: sleep, recv, reserve, send, join, closed, checkpoint, yield_. What an
    operation gives is the value of its `yield`; a refusal is raised there as AsxError with its status.
-3  A cancelled task gets Cancelled at the operation that reports it, once. It cleans up with try/finally, and may yield
-   more operations, which wait as usual, as long as the cleanup budget of the cancel's kind lasts. When that is spent the
-   task is ended: GeneratorExit is raised where it waits.
-4  A task that returns is ok, with what it returned; one that lets an AsxError out has failed with that status; one that
-   lets Cancelled out is cancelled; any other exception ends it panicked, with the exception's text. None crosses into C:
-   KeyboardInterrupt and SystemExit panic their task, and are raised again by the run.
+3  A cancelled task gets Cancelled at the operation that reports it, once. It cleans up with try/finally, and may
+   yield more operations, which wait as usual, as long as the cleanup budget of the cancel's kind lasts. When that is
+   spent the task is ended: GeneratorExit is raised where it waits.
+4  A task that returns is ok, with what it returned; one that lets an AsxError out has failed with that status; one
+   that lets Cancelled out is cancelled; any other exception ends it panicked, with the exception's text. None crosses
+   into C: KeyboardInterrupt and SystemExit shut the runtime down, and are raised again by the run.
 5  A channel keeps a value alive exactly from the send to the receive; what nobody received goes to the channel's
    `destroy`. A refused value stays the caller's.
-6  Same program, same seed, same profile: same digest. Time is virtual: a run moves it to what is due next. Nothing of asx
-   is called when Python collects garbage, so a collection changes no digest.
+6  Same program, same seed, same profile: same digest. Time is virtual: a run moves it to what is due next. Nothing of
+   asx is called when Python collects garbage, so a collection changes no digest.
 
 Cancel points: sleep, sleep_until, recv, reserve, send, join, closed, checkpoint. yield_ and plain functions are none.
-Threads: a runtime and all that belongs to it is used by the thread that made it; another one is refused with WRONG_THREAD.
-Lifetime: a runtime lives until `close`, or the end of its `with`; one that is not closed is never freed. What belonged to
-it says STALE_HANDLE afterwards. A permit that was neither sent nor aborted goes back when its task ends.
+Threads: a runtime and what belongs to it is for the thread that made it; another one is refused with WRONG_THREAD.
+Lifetime: a runtime lives until `close`, or the end of its `with`; one that is not closed is never freed. What belonged
+to it says STALE_HANDLE afterwards. A permit that was neither sent nor aborted goes back when its task ends.
 """
 
 import ctypes
@@ -74,8 +74,8 @@ _receiver = _struct("asx_channel_receiver", "ptr runtime; u64 word, generation")
 _permit = _struct("asx_send_permit", "ptr runtime; u64 word, generation, slot, number")
 _text = _struct("asx_text", "ptr data; size size")
 _budget = _struct("asx_budget", "u64 deadline, poll_quota, cost_quota; u8 priority")
-_reason = _struct("asx_cancel_reason", "int kind; u16 levels; bool truncated; u64 origin_region, origin_task, timestamp; "
-                  "asx_text message; u64 cause, cause_life")
+_reason = _struct("asx_cancel_reason", "int kind; u16 levels; bool truncated; u64 origin_region, origin_task; "
+                  "u64 timestamp; asx_text message; u64 cause, cause_life")
 _outcome = _struct("asx_outcome", "int kind; bool has_value, overran; u64 value; int error; u64 detail; "
                    "asx_cancel_reason reason; asx_text panic")
 _digest = _struct("asx_digest", "u64 high, low")
@@ -89,8 +89,8 @@ _struct("asx_log_hook", "ptr context, log")
 _struct("asx_resource_contract", "u32 version, max_tasks, max_regions, max_obligations, max_timers, max_channels, "
         "max_channel_waiters, max_sync, max_ready_queue, max_cancel_queue, max_cleanup_entries, max_cleanup_per_task, "
         "max_finalizers, max_finalizers_per_region, max_tasks_per_region, max_causes, cause_message_bytes, "
-        "max_mask_depth, coop_limit, max_ghost_entries; u64 max_bytes, max_trace_events; int overflow; bool reserve_all; "
-        "u32 max_senders, max_waits")
+        "max_mask_depth, coop_limit, max_ghost_entries; u64 max_bytes, max_trace_events; int overflow; "
+        "bool reserve_all; u32 max_senders, max_waits")
 _config = _struct("asx_runtime_config", "size size; asx_resource_contract contract; u64 seed; u32 workers; int order; "
                   "u32 cancel_streak_limit, timed_streak_limit; int ready_tiebreak, leaks; "
                   "u32 max_unobserved_cancel_polls; int ghosts; u64 coalesce_window_ns; int journaling, clock_kind; "
@@ -131,9 +131,10 @@ int ptr asx_timer_handle ptr: region_cancel_timer
 int ptr asx_task_handle int text ptr: task_request_cancel
 int ptr asx_task_handle ptr: task_inspect task_outcome task_join
 int ptr asx_obligation_handle: obligation_commit obligation_abort
-bool ptr: is_cancelled send_permit_is_held
+bool ptr: send_permit_is_held
 int ptr int u64: cx_set_error
 int ptr text: cx_panic
+int ptr int text: runtime_begin_shutdown
 int ptr asx_region_handle u32 ptr ptr ptr: channel_create
 void ptr: send_permit_abort"""
 _NAMES = []
@@ -150,8 +151,8 @@ def _load():
         except OSError as e:
             failures.append(f"  {place}: {e}")
     else:
-        looked = "the file that ASX_LIBRARY names" if named else "ASX_LIBRARY is not set; beside asx.py, then the loader"
-        raise ImportError("the shared library of asx was not found. Looked for (" + looked + "):\n" + "\n".join(failures))
+        looked = "what ASX_LIBRARY names" if named else "ASX_LIBRARY is not set; beside asx.py, then the loader"
+        raise ImportError(f"the shared library of asx was not found. Looked for ({looked}):\n" + "\n".join(failures))
     for kinds, names in (line.split(":") for line in _FUNCTIONS.split("\n")[1:]):
         result, *arguments = (_TYPES[k] for k in kinds.split())
         for name in ("asx_" + n for n in names.split()):
@@ -181,8 +182,8 @@ Status = _Told("Status", [(n, i) for i, n in enumerate(
     "WITNESS_REGION_MISMATCH WITNESS_EPOCH_MISMATCH WITNESS_PHASE_REGRESSION WITNESS_REASON_WEAKENED DISCONNECTED "
     "CANCELLED FULL EMPTY WOULD_BLOCK TIMER_DURATION_EXCEEDED".split())] + [(n, i) for i, n in enumerate(
         "INVALID_ARGUMENT WRONG_THREAD REENTRANT STEP_LIMIT IO CORRUPT VERSION LAGGED".split(), 100)])
-CancelKind = enum.IntEnum("CancelKind", "USER TIMEOUT DEADLINE POLL_QUOTA COST_BUDGET FAIL_FAST RACE_LOST LINKED_EXIT "
-                          "PARENT RESOURCE SHUTDOWN", start=0)
+CancelKind = enum.IntEnum("CancelKind", "USER TIMEOUT DEADLINE POLL_QUOTA COST_BUDGET FAIL_FAST RACE_LOST "
+                          "LINKED_EXIT PARENT RESOURCE SHUTDOWN", start=0)
 OutcomeKind = enum.IntEnum("OutcomeKind", "OK ERR CANCELLED PANICKED", start=0)
 Profile = enum.IntEnum("Profile", "CORE TINY SERVER", start=0)
 _PENDING, _READY, _ERROR = 0, 1, 2
@@ -264,8 +265,8 @@ class Outcome:
         kind = OutcomeKind(o.kind)
         cancelled = kind == OutcomeKind.CANCELLED
         return cls(kind, value if kind == OutcomeKind.OK else None, Status(o.error) if o.error else None,
-                   Reason._of(o.reason, runtime) if cancelled else None, _str(o.panic) if kind == OutcomeKind.PANICKED else None,
-                   cancelled and o.overran)
+                   Reason._of(o.reason, runtime) if cancelled else None,
+                   _str(o.panic) if kind == OutcomeKind.PANICKED else None, cancelled and o.overran)
 
 def budget(deadline=NO_TIME, polls=UNLIMITED, cost=UNLIMITED):
     """What a task or a region may use: until when (ns), how many polls, how much cost."""
@@ -277,17 +278,13 @@ _numbers = itertools.count(1)
 _kept = {}    # Tasks and regions, until they have ended.
 _values = {}  # What channels hold: the value and who is told when nobody receives it.
 
-def _hold(value, destroy):
-    number = next(_numbers)
-    _values[number] = (value, destroy)
-    return number
-
 def _take(number):
     return _values.pop(number)[0]
 
 def _give(send, at, value, destroy):
     """Hands a value over; a refused one is the caller's again."""
-    number = _hold(value, destroy)
+    number = next(_numbers)
+    _values[number] = (value, destroy)
     status = send(at, number)
     if status != 0:
         _take(number)
@@ -343,7 +340,7 @@ def checkpoint():
     return Operation(lambda cx: (_c.asx_checkpoint(cx), None))
 
 def consume(cost):
-    """Takes from the task's cost budget. BUDGET_EXHAUSTED: nothing was taken, and a cancel is asked for. Cancel point: no."""
+    """Takes from the cost budget. BUDGET_EXHAUSTED: nothing was taken, a cancel is asked for. Cancel point: no."""
     _word(cost)
     return Operation(lambda cx: (_c.asx_cx_consume(cx, cost), None))
 
@@ -434,7 +431,10 @@ class Task(_Owned):
             failure = value = None
             while True:
                 if self._operation is not None:
-                    status, value = self._operation._ask(cx)
+                    try:
+                        status, value = self._operation._ask(cx)
+                    except AsxError as e:  # Of a runtime that is closed.
+                        status, value = e.status, None
                     if status == Status.WOULD_BLOCK:
                         return _PENDING
                     self._operation = failure = None
@@ -467,6 +467,7 @@ class Task(_Owned):
             _c.asx_cx_panic(cx, _bytes(text))
             if not isinstance(e, (Exception, Cancelled)):
                 self._home._interrupt = e
+                _c.asx_runtime_begin_shutdown(self._home._alive, CancelKind.SHUTDOWN, b"interrupted")
             return _READY
 
     def _hear(self, cx):
@@ -483,7 +484,7 @@ class Task(_Owned):
         generator.close()  # What it raises now is nobody's: sys.unraisablehook prints it.
 
 class Region(_Owned):
-    """Owns tasks, channels, timers, obligations and regions. `outcome` is None until it is closed, `leaked` counts then."""
+    """Owns tasks, channels, timers, obligations, regions. Once it is closed it has an `outcome`, and `leaked` counts."""
     _names, _reports, _last, _state = _region_handle, _region_report, "closed", _c.asx_region_state_name
     _inspect, _ended, leaked = _c.asx_region_inspect, _c.asx_region_outcome, 0
 
@@ -497,7 +498,8 @@ class Region(_Owned):
         """A task of this region. It begins when the runtime runs."""
         if not inspect.isgenerator(generator) or inspect.getgeneratorstate(generator) != inspect.GEN_CREATED:
             raise TypeError("a task is a generator that has not begun: spawn(work(...)), where work yields")
-        spec = _sized(_task_spec, poll=_address(_poll), drop=_address(_drop), budget=limits or budget(), priority=_word(priority, 8), name=_bytes(name))
+        spec = _sized(_task_spec, poll=_address(_poll), drop=_address(_drop), budget=limits or budget(),
+                      priority=_word(priority, 8), name=_bytes(name))
         return Task(self._home, generator, name)._begin(_c.asx_task_spawn, self._handle, spec)
 
     def channel(self, capacity, destroy=None):
@@ -695,7 +697,7 @@ class Runtime:
         self.close()
 
     def close(self, grace_ns=0):
-        """Shuts down and frees; nothing when it was closed before. What does not come to rest is not freed, and told."""
+        """Shuts down and frees; again: nothing. What does not come to rest is not freed, and told."""
         if self._runtime is None:
             return
         status = _c.asx_runtime_shutdown(self._runtime, _word(grace_ns), MAX_STEPS, None)
@@ -718,16 +720,11 @@ class Runtime:
         return self._run(_c.asx_runtime_run_until_idle, max_steps)
 
     def _run(self, function, max_steps):
-        report, steps, left = _sized(_run_report), 0, _word(max_steps)
-        while True:  # In slices, so that an interrupt is heard.
-            part = min(left, 4096)
-            status = function(self._alive, part, byref(report))
-            self._raise_interrupt()
-            left -= part
-            steps += report.steps
-            if status != Status.STEP_LIMIT or left == 0:
-                _ok(status)
-                return steps
+        report = _sized(_run_report)
+        status = function(self._alive, _word(max_steps), byref(report))
+        self._raise_interrupt()
+        _ok(status)
+        return report.steps
 
     def _raise_interrupt(self):
         interrupt, self._interrupt = self._interrupt, None

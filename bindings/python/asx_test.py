@@ -23,7 +23,8 @@ sys.path.insert(0, str(HERE))
 import asx  # noqa: E402
 from asx import CancelKind, OutcomeKind, Status  # noqa: E402
 
-HEADERS = "\n".join(re.sub(r"/\*.*?\*/", "", h.read_text(), flags=re.S) for h in sorted((HERE / "../../asx/capi").glob("*.h")))
+HEADERS = "\n".join(re.sub(r"/\*.*?\*/", "", h.read_text(), flags=re.S)
+                    for h in sorted((HERE / "../../asx/capi").glob("*.h")))
 
 
 class Thing:
@@ -323,11 +324,23 @@ class bindings(unittest.TestCase):
         def work():
             yield asx.checkpoint()
             raise KeyboardInterrupt
+
+        def endless():
+            while True:
+                yield asx.sleep(asx.SECOND)
         with asx.Runtime() as rt:
-            task = rt.spawn(work())
+            task, other = rt.spawn(work()), rt.spawn(endless())
             with self.assertRaises(KeyboardInterrupt):
                 rt.run()
-            self.assertEqual(task.outcome.kind, OutcomeKind.PANICKED)
+            self.assertEqual((task.outcome.kind, other.outcome.kind), (OutcomeKind.PANICKED, OutcomeKind.CANCELLED))
+
+    def test_a_run_without_end_meets_its_limit(self):
+        def endless():
+            while True:
+                yield asx.sleep(asx.SECOND)
+        with asx.Runtime() as rt:
+            rt.spawn(endless())
+            self.refused(Status.STEP_LIMIT, rt.run, max_steps=10)
 
     def test_a_leak_is_counted_reported_and_journalled(self):
         lines = []
@@ -402,7 +415,7 @@ class bindings(unittest.TestCase):
     # ---- the same again ----
 
     @staticmethod
-    def digest_of_a_run(seed=1, collects=False, steps=None):
+    def digest_of_a_run(seed=1, collects=False):
         def worker(rx, n):
             got = 0
             try:
@@ -419,13 +432,6 @@ class bindings(unittest.TestCase):
                 rt.spawn(produce(tx, range(10)))
                 rt.spawn(worker(rx, n))
             victim = rt.spawn(collect(rt.channel(1)[1]))
-            while steps is not None:
-                try:
-                    rt.run(steps)
-                    break
-                except asx.AsxError as e:
-                    if e.status != Status.STEP_LIMIT:
-                        raise
             rt.run()
             victim.cancel(message="enough")
             rt.run()
@@ -436,6 +442,7 @@ class bindings(unittest.TestCase):
         self.assertRegex(first, "^[0-9a-f]{32}$")
         self.assertEqual(self.digest_of_a_run(), first)
         self.assertEqual(self.digest_of_a_run(collects=True), first)
+
         def other():
             yield asx.checkpoint()
         with asx.Runtime() as rt:
