@@ -176,8 +176,8 @@ class _Told(enum.IntEnum):
         return _c.asx_status_sentence(self).decode()
 
 Status = _Told("Status", [(n, i) for i, n in enumerate(
-    "OK INVALID_TRANSITION REGION_NOT_OPEN REGION_CLOSED ADMISSION_CLOSED OBLIGATION_ALREADY_RESOLVED OBLIGATION_LEAKED "
-    "UNRESOLVED_OBLIGATIONS INCOMPLETE_CHILDREN STALE_HANDLE RESOURCE_EXHAUSTED BUDGET_EXHAUSTED TASKS_STILL_ACTIVE "
+    "OK INVALID_TRANSITION REGION_NOT_OPEN REGION_CLOSED ADMISSION_CLOSED OBLIGATION_ALREADY_RESOLVED "
+    "OBLIGATION_LEAKED UNRESOLVED_OBLIGATIONS INCOMPLETE_CHILDREN STALE_HANDLE RESOURCE_EXHAUSTED BUDGET_EXHAUSTED TASKS_STILL_ACTIVE "
     "OBLIGATIONS_UNRESOLVED REGIONS_NOT_CLOSED TIMERS_PENDING CHANNEL_NOT_DRAINED WITNESS_TASK_MISMATCH "
     "WITNESS_REGION_MISMATCH WITNESS_EPOCH_MISMATCH WITNESS_PHASE_REGRESSION WITNESS_REASON_WEAKENED DISCONNECTED "
     "CANCELLED FULL EMPTY WOULD_BLOCK TIMER_DURATION_EXCEEDED".split())] + [(n, i) for i, n in enumerate(
@@ -484,7 +484,7 @@ class Task(_Owned):
         generator.close()  # What it raises now is nobody's: sys.unraisablehook prints it.
 
 class Region(_Owned):
-    """Owns tasks, channels, timers, obligations, regions. Once it is closed it has an `outcome`, and `leaked` counts."""
+    """Owns tasks, channels, timers, obligations, regions. Once closed it has an `outcome`, and `leaked` counts."""
     _names, _reports, _last, _state = _region_handle, _region_report, "closed", _c.asx_region_state_name
     _inspect, _ended, leaked = _c.asx_region_inspect, _c.asx_region_outcome, 0
 

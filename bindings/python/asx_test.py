@@ -106,8 +106,8 @@ class bindings(unittest.TestCase):
         except OSError:
             self.skipTest("there is no C compiler")
         with tempfile.TemporaryDirectory() as folder:
-            subprocess.run(["cc", "-I", HERE / "../..", "-x", "c", "-", "-o", f"{folder}/layout"], input=program, text=True,
-                           check=True)
+            subprocess.run(["cc", "-I", HERE / "../..", "-x", "c", "-", "-o", f"{folder}/layout"], input=program,
+                           text=True, check=True)
             told = subprocess.run([f"{folder}/layout"], capture_output=True, text=True, check=True).stdout.splitlines()
         ours = []
         for name, struct in structs.items():
@@ -274,8 +274,8 @@ class bindings(unittest.TestCase):
             rt.run()
             self.assertEqual(destroyed, [1, 2])  # 3 had a slot, but its task was cancelled before it knew.
             self.assertEqual((task.outcome.kind, region.outcome.kind), (OutcomeKind.CANCELLED, OutcomeKind.CANCELLED))
-            self.assertEqual((task.outcome.reason.kind, task.outcome.reason.root.kind, task.outcome.reason.root.message),
-                             (CancelKind.PARENT, CancelKind.USER, "closing time"))
+            why = task.outcome.reason
+            self.assertEqual((why.kind, why.root.kind, why.root.message), (CancelKind.PARENT, CancelKind.USER, "closing time"))
             self.refused(Status.DISCONNECTED, rx.try_recv)
 
     def test_cost_is_limited(self):
@@ -290,7 +290,8 @@ class bindings(unittest.TestCase):
         with asx.Runtime() as rt:
             task = rt.spawn(greedy(), limits=asx.budget(cost=5))
             rt.run()
-            self.assertEqual((task.outcome.kind, task.outcome.reason.kind), (OutcomeKind.CANCELLED, CancelKind.COST_BUDGET))
+            self.assertEqual((task.outcome.kind, task.outcome.reason.kind),
+                             (OutcomeKind.CANCELLED, CancelKind.COST_BUDGET))
             self.assertEqual(refusals, [Status.BUDGET_EXHAUSTED])
 
     # ---- failures ----
@@ -306,7 +307,8 @@ class bindings(unittest.TestCase):
         with asx.Runtime() as rt:
             one, other = rt.spawn(bad()), rt.spawn(good())
             rt.run()
-            self.assertEqual((one.outcome.kind, one.outcome.panic), (OutcomeKind.PANICKED, "ValueError: no such order?here"))
+            self.assertEqual((one.outcome.kind, one.outcome.panic),
+                             (OutcomeKind.PANICKED, "ValueError: no such order?here"))
             self.assertIn("in bad", one.traceback)
             self.assertEqual(other.outcome.value, "good")
 
