@@ -7,7 +7,7 @@ A fenced block that follows one of these lines must equal what the line names:
 
     <!-- file: PATH -->           the whole file
     <!-- cut: PATH NAME -->       its lines between `// cut: NAME` and `// end: NAME`, moved to the left
-    <!-- output: NAME -->         what the example NAME prints
+    <!-- output: NAME -->         what the example NAME prints; of PATH.py, with the library that was built
     <!-- command: asx WORDS -->   what the command prints, errors too, in the folder of the project
 
 The marks of cuts are shown in no page. In docs/guide every fenced block needs such a line, and every link to a file
@@ -15,6 +15,7 @@ of the tree must lead to one; each example is shown or named in some page. --fix
 """
 
 import argparse
+import os
 import pathlib
 import re
 import shlex
@@ -38,8 +39,8 @@ class pages:
 
     def source(self, path):
         # An example is part of the build, and so are tests; anything else that is quoted might not compile.
-        if not path.startswith(("examples/", "asx/")):
-            raise wrong(f"'{path}' is no file of examples/ or asx/, which are compiled")
+        if not path.startswith(("examples/", "asx/", "bindings/")):
+            raise wrong(f"'{path}' is no file of examples/, asx/ or bindings/, which are compiled or run")
         try:
             return (self.root / path).read_text()
         except OSError as e:
@@ -57,7 +58,11 @@ class pages:
     def output(self, name):
         if name not in self.printed:
             try:
-                run = subprocess.run([self.examples / name], capture_output=True, text=True, timeout=60)
+                words, library = [self.examples / name], self.examples.parent / "libasx_c.so"
+                if name.endswith(".py"):
+                    words = [sys.executable, self.root / name]
+                run = subprocess.run(words, capture_output=True, text=True, timeout=60,
+                                     env={**os.environ, "ASX_LIBRARY": str(library), "PYTHONDONTWRITEBYTECODE": "1"})
             except OSError as e:
                 raise wrong(f"the example '{name}' cannot be run: {e.strerror}") from None
             if run.returncode != 0:

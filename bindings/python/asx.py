@@ -1,0 +1,786 @@
+"""asx.py - structured concurrency for Python: tasks are generators, over the C interface of asx.
+
+    def greet(name):
+        yield asx.sleep(asx.SECOND)            # Cancelled is raised here when somebody asks this task to stop
+        print("hello", name)
+
+    with asx.Runtime() as rt:
+        rt.spawn(greet("you"))
+        rt.run()
+
+One file, no dependency but libasx_c.so: the file that ASX_LIBRARY in the environment names, else one beside this
+file, else whatever the loader finds.
+
+1  Every task has a region, and a region ends only when everything in it has ended.
+2  A task is a generator that yields operations: sleep, recv, reserve, send, join, closed, checkpoint, yield_. What an
+   operation gives is the value of its `yield`; a refusal is raised there as AsxError with its status.
+3  A cancelled task gets Cancelled at the operation that reports it, once. It cleans up with try/finally, and may
+   yield more operations, which wait as usual, as long as the cleanup budget of the cancel's kind lasts. When that is
+   spent the task is ended: GeneratorExit is raised where it waits.
+4  A task that returns is ok, with what it returned; one that lets an AsxError out has failed with that status; one
+   that lets Cancelled out is cancelled; any other exception ends it panicked, with the exception's text. None crosses
+   into C: KeyboardInterrupt and SystemExit shut the runtime down, and are raised again by the run.
+5  A channel keeps a value alive exactly from the send to the receive; what nobody received goes to the channel's
+   `destroy`. A refused value stays the caller's.
+6  Same program, same seed, same profile: same digest. Time is virtual: a run moves it to what is due next. Nothing of
+   asx is called when Python collects garbage, so a collection changes no digest.
+
+Cancel points: sleep, sleep_until, recv, reserve, send, join, closed, checkpoint. yield_ and plain functions are none.
+Threads: a runtime and what belongs to it is for the thread that made it; another one is refused with WRONG_THREAD.
+Lifetime: a runtime lives until `close`, or the end of its `with`; one that is not closed is never freed. What belonged
+to it says STALE_HANDLE afterwards. A permit that was neither sent nor aborted goes back when its task ends.
+"""
+
+import ctypes
+import enum
+import inspect
+import itertools
+import json
+import os
+import pathlib
+import traceback
+from ctypes import byref, c_void_p, sizeof
+from dataclasses import dataclass
+
+VERSION = 1000  # What this file was written for: major * 1000000 + minor * 1000 + patch.
+MILLISECOND, SECOND = 10**6, 10**9
+MAX_STEPS = 10**7
+NO_TIME = UNLIMITED = 2**64 - 1
+
+# ---- the C interface: types and functions, as the headers have them ----------------------------------------------
+
+_TYPES = {"u8": ctypes.c_uint8, "u16": ctypes.c_uint16, "u32": ctypes.c_uint32, "u64": ctypes.c_uint64,
+          "size": ctypes.c_size_t, "bool": ctypes.c_bool, "int": ctypes.c_int, "ptr": c_void_p, "text": ctypes.c_char_p,
+          "void": None}
+
+def _struct(name, fields):
+    members = []
+    for group in fields.split(";"):
+        kind, names = group.split(None, 1)
+        members += [(n.strip(), _TYPES[kind]) for n in names.split(",")]
+    _TYPES[name] = type(name, (ctypes.Structure,), {"_fields_": members})
+    return _TYPES[name]
+
+def _sized(struct, **fields):
+    """A struct that begins with its size."""
+    return struct(size=sizeof(struct), **fields)
+
+_region_handle = _struct("asx_region_handle", "u64 word, generation")
+_task_handle = _struct("asx_task_handle", "u64 word, generation")
+_obligation_handle = _struct("asx_obligation_handle", "u64 word, generation")
+_timer_handle = _struct("asx_timer_handle", "u64 id, generation")
+_sender = _struct("asx_channel_sender", "ptr runtime; u64 word, generation")
+_receiver = _struct("asx_channel_receiver", "ptr runtime; u64 word, generation")
+_permit = _struct("asx_send_permit", "ptr runtime; u64 word, generation, slot, number")
+_text = _struct("asx_text", "ptr data; size size")
+_budget = _struct("asx_budget", "u64 deadline, poll_quota, cost_quota; u8 priority")
+_reason = _struct("asx_cancel_reason", "int kind; u16 levels; bool truncated; u64 origin_region, origin_task; "
+                  "u64 timestamp; asx_text message; u64 cause, cause_life")
+_outcome = _struct("asx_outcome", "int kind; bool has_value, overran; u64 value; int error; u64 detail; "
+                   "asx_cancel_reason reason; asx_text panic")
+_digest = _struct("asx_digest", "u64 high, low")
+_event = _struct("asx_event", "u64 seq, time_ns; u16 kind, worker; u32 flags; u64 subject, object, a, b, cause")
+_struct("asx_memory", "ptr context, allocate, release")
+_struct("asx_clock", "ptr context, now")
+_struct("asx_park", "ptr context, park, unpark")
+_struct("asx_sink", "ptr context, take")
+_struct("asx_panic_hook", "ptr context, panic")
+_struct("asx_log_hook", "ptr context, log")
+_struct("asx_resource_contract", "u32 version, max_tasks, max_regions, max_obligations, max_timers, max_channels, "
+        "max_channel_waiters, max_sync, max_ready_queue, max_cancel_queue, max_cleanup_entries, max_cleanup_per_task, "
+        "max_finalizers, max_finalizers_per_region, max_tasks_per_region, max_causes, cause_message_bytes, "
+        "max_mask_depth, coop_limit, max_ghost_entries; u64 max_bytes, max_trace_events; int overflow; "
+        "bool reserve_all; u32 max_senders, max_waits")
+_config = _struct("asx_runtime_config", "size size; asx_resource_contract contract; u64 seed; u32 workers; int order; "
+                  "u32 cancel_streak_limit, timed_streak_limit; int ready_tiebreak, leaks; "
+                  "u32 max_unobserved_cancel_polls; int ghosts; u64 coalesce_window_ns; int journaling, clock_kind; "
+                  "asx_clock clock; asx_park park; asx_sink sink; ptr writer; asx_panic_hook panic; asx_log_hook log; "
+                  "asx_memory memory; u32 max_foreign; u64 foreign_grace_ns")
+_task_spec = _struct("asx_task_spec", "size size; ptr poll, context, drop; asx_budget budget; u8 priority; "
+                     "bool is_held; text name")
+_region_spec = _struct("asx_region_spec", "size size; asx_budget budget; u32 max_tasks; "
+                       "bool is_held, ends_when_empty, fails_fast; text name; ptr context, closed; "
+                       "asx_task_handle owner")
+_task_report = _struct("asx_task_report", "size size; u64 id; int state, lane; u64 polls, epoch; int phase; "
+                       "asx_cancel_reason reason; u64 cleanup_polls_left; u32 mask_depth; asx_budget left")
+_region_report = _struct("asx_region_report", "size size; u64 id; int state; u32 live_tasks, live_regions, reserved; "
+                         "u64 leaked; bool has_reason; asx_cancel_reason reason; u64 failed; int error; u64 detail")
+_run_report = _struct("asx_run_report", "size size; u64 steps, next_deadline")
+
+# Result and arguments: names without asx_.
+_FUNCTIONS = """
+int ptr ptr u32 ptr: cancel_reason_level
+int u32: version_check
+text int: status_name status_sentence region_state_name task_state_name
+text u16: event_kind_name
+int ptr size int: runtime_config_init
+int ptr ptr: runtime_create runtime_now runtime_next_deadline journal_digest journal_size region_root cx_reason
+int ptr ptr: channel_clone channel_try_reserve send_permit_send channel_try_send channel_try_recv
+int ptr: runtime_destroy checkpoint cx_yield cx_mask channel_drop_sender channel_drop_receiver
+int ptr u64 ptr: runtime_run_until_idle runtime_run_until_quiescent
+int ptr u64: runtime_advance cx_consume cx_set_value sleep_until sleep_for
+int ptr u64 u64 ptr: runtime_shutdown
+int ptr ptr ptr: runtime_describe runtime_describe_json channel_reserve channel_recv
+int ptr u64 ptr size ptr: journal_read
+int ptr asx_region_handle ptr ptr: region_create task_spawn
+int ptr asx_region_handle int text: region_close
+int ptr asx_region_handle ptr: region_inspect region_outcome obligation_reserve
+int ptr asx_region_handle: region_await_closed
+int ptr asx_region_handle u64 ptr: region_add_timer
+int ptr asx_timer_handle ptr: region_cancel_timer
+int ptr asx_task_handle int text ptr: task_request_cancel
+int ptr asx_task_handle ptr: task_inspect task_outcome task_join
+int ptr asx_obligation_handle: obligation_commit obligation_abort
+bool ptr: send_permit_is_held
+int ptr int u64: cx_set_error
+int ptr text: cx_panic
+int ptr int text: runtime_begin_shutdown
+int ptr asx_region_handle u32 ptr ptr ptr: channel_create
+void ptr: send_permit_abort"""
+_NAMES = []
+
+def _load():
+    beside = pathlib.Path(__file__).resolve().parent / "libasx_c.so"
+    named = os.environ.get("ASX_LIBRARY")
+    places = [named] if named else [str(beside), "libasx_c.so", "libasx_c.so.0.1"]
+    failures = []
+    for place in places:
+        try:
+            library = ctypes.CDLL(place)
+            break
+        except OSError as e:
+            failures.append(f"  {place}: {e}")
+    else:
+        looked = "what ASX_LIBRARY names" if named else "ASX_LIBRARY is not set; beside asx.py, then the loader"
+        raise ImportError(f"the shared library of asx was not found. Looked for ({looked}):\n" + "\n".join(failures))
+    for kinds, names in (line.split(":") for line in _FUNCTIONS.split("\n")[1:]):
+        result, *arguments = (_TYPES[k] for k in kinds.split())
+        for name in ("asx_" + n for n in names.split()):
+            if not hasattr(library, name):
+                raise ImportError(f"{place} has no function {name}: it is no libasx_c, or one of another version")
+            function = getattr(library, name)
+            function.restype, function.argtypes = result, arguments
+            _NAMES.append(name)
+    if library.asx_version_check(VERSION) != 0:
+        raise ImportError(f"{place} is of another version than this asx.py serves ({VERSION})")
+    return library
+
+_c = _load()
+
+# ---- numbers -----------------------------------------------------------------------------------------------------
+
+class _Told(enum.IntEnum):
+    @property
+    def sentence(self):
+        """What happened, and what to do about it."""
+        return _c.asx_status_sentence(self).decode()
+
+Status = _Told("Status", [(n, i) for i, n in enumerate(
+    "OK INVALID_TRANSITION REGION_NOT_OPEN REGION_CLOSED ADMISSION_CLOSED OBLIGATION_ALREADY_RESOLVED "
+    "OBLIGATION_LEAKED UNRESOLVED_OBLIGATIONS INCOMPLETE_CHILDREN STALE_HANDLE RESOURCE_EXHAUSTED BUDGET_EXHAUSTED TASKS_STILL_ACTIVE "
+    "OBLIGATIONS_UNRESOLVED REGIONS_NOT_CLOSED TIMERS_PENDING CHANNEL_NOT_DRAINED WITNESS_TASK_MISMATCH "
+    "WITNESS_REGION_MISMATCH WITNESS_EPOCH_MISMATCH WITNESS_PHASE_REGRESSION WITNESS_REASON_WEAKENED DISCONNECTED "
+    "CANCELLED FULL EMPTY WOULD_BLOCK TIMER_DURATION_EXCEEDED".split())] + [(n, i) for i, n in enumerate(
+        "INVALID_ARGUMENT WRONG_THREAD REENTRANT STEP_LIMIT IO CORRUPT VERSION LAGGED".split(), 100)])
+CancelKind = enum.IntEnum("CancelKind", "USER TIMEOUT DEADLINE POLL_QUOTA COST_BUDGET FAIL_FAST RACE_LOST "
+                          "LINKED_EXIT PARENT RESOURCE SHUTDOWN", start=0)
+OutcomeKind = enum.IntEnum("OutcomeKind", "OK ERR CANCELLED PANICKED", start=0)
+Profile = enum.IntEnum("Profile", "CORE TINY SERVER", start=0)
+_PENDING, _READY, _ERROR = 0, 1, 2
+
+class AsxError(Exception):
+    """A refusal: nothing has changed. `status` says which."""
+
+    def __init__(self, status, more=""):
+        self.status = Status(status)
+        super().__init__(f"{self.status.name}: {self.status.sentence}{more}")
+
+class Disconnected(AsxError):
+    """Nothing is queued and nobody can send any more; or nobody receives any more."""
+
+class Cancelled(BaseException):
+    """This task is asked to stop; `reason` says why. Not an Exception, so that no `except Exception` swallows it."""
+
+    def __init__(self, reason):
+        self.reason = reason
+        super().__init__(f"{reason.kind.name}: {reason.root.message}")
+
+def _error(status, more=""):
+    return (Disconnected if status == Status.DISCONNECTED else AsxError)(status, more)
+
+def _ok(status):
+    if status != 0:
+        raise _error(status)
+
+def _bytes(text):
+    return None if text is None else str(text).replace("\0", "?").encode("utf-8", "replace")
+
+def _str(text):
+    return ctypes.string_at(text.data, text.size).decode("utf-8", "replace") if text.size else ""
+
+def _word(number, bits=64):
+    """ctypes would cut it silently."""
+    if not isinstance(number, int) or not 0 <= number < 2**bits:
+        raise _error(Status.INVALID_ARGUMENT, f" ({number!r} is no unsigned number of {bits} bits)")
+    return number
+
+# ---- values ------------------------------------------------------------------------------------------------------
+
+@dataclass(frozen=True)
+class Reason:
+    """Why something is cancelled."""
+    kind: CancelKind
+    message: str
+    origin_region: int
+    origin_task: int
+    timestamp: int
+    cause: object = None  # The Reason behind it: a closed region's, a parent's.
+
+    @property
+    def root(self):
+        """The oldest cause: who asked first, and with which message."""
+        return self if self.cause is None else self.cause.root
+
+    @classmethod
+    def _of(cls, head, runtime):
+        told = None
+        for level in reversed(range(head.levels)):
+            r = _reason()
+            if _c.asx_cancel_reason_level(runtime, byref(head), level, byref(r)) == 0:
+                told = cls(CancelKind(r.kind), _str(r.message), r.origin_region, r.origin_task, r.timestamp, told)
+        return told
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a task or a region ended: what does not belong to its kind is None."""
+    kind: OutcomeKind
+    value: object = None          # ok
+    error: Status | None = None   # err; of a cancelled one, what its cleanup failed with
+    reason: Reason | None = None  # cancelled
+    panic: str | None = None      # panicked
+    overran: bool = False         # cancelled: the cleanup budget was exceeded
+
+    @classmethod
+    def _of(cls, o, value, runtime):
+        kind = OutcomeKind(o.kind)
+        cancelled = kind == OutcomeKind.CANCELLED
+        return cls(kind, value if kind == OutcomeKind.OK else None, Status(o.error) if o.error else None,
+                   Reason._of(o.reason, runtime) if cancelled else None,
+                   _str(o.panic) if kind == OutcomeKind.PANICKED else None, cancelled and o.overran)
+
+def budget(deadline=NO_TIME, polls=UNLIMITED, cost=UNLIMITED):
+    """What a task or a region may use: until when (ns), how many polls, how much cost."""
+    return _budget(_word(deadline), _word(polls), _word(cost), 0)
+
+# ---- what C holds of ours, by number: no pointer to a Python object crosses --------------------------------------
+
+_numbers = itertools.count(1)
+_kept = {}    # Tasks and regions, until they have ended.
+_values = {}  # What channels hold: the value and who is told when nobody receives it.
+
+def _take(number):
+    return _values.pop(number)[0]
+
+def _give(send, at, value, destroy):
+    """Hands a value over; a refused one is the caller's again."""
+    number = next(_numbers)
+    _values[number] = (value, destroy)
+    status = send(at, number)
+    if status != 0:
+        _take(number)
+    return status
+
+# An exception that leaves one of these is printed by sys.unraisablehook; C does not see it.
+@ctypes.CFUNCTYPE(ctypes.c_int, c_void_p, c_void_p)
+def _poll(number, cx):
+    return _kept[number]._step(cx)
+
+@ctypes.CFUNCTYPE(None, c_void_p)
+def _drop(number):
+    _kept.pop(number)._end()
+
+@ctypes.CFUNCTYPE(None, c_void_p, _region_handle)
+def _closed(number, _region):
+    _kept.pop(number)._end()
+
+@ctypes.CFUNCTYPE(None, c_void_p)
+def _destroy(number):
+    value, destroy = _values.pop(number)
+    if destroy is not None:
+        destroy(value)
+
+_TEXT = ctypes.CFUNCTYPE(None, c_void_p, c_void_p, ctypes.c_size_t)
+_LOG = ctypes.CFUNCTYPE(None, c_void_p, ctypes.c_int, ctypes.c_char_p)
+_PANIC = ctypes.CFUNCTYPE(None, c_void_p, ctypes.c_char_p)
+
+def _address(function):
+    return ctypes.cast(function, c_void_p).value
+
+# ---- operations: what a task yields ------------------------------------------------------------------------------
+
+class Operation:
+    """Asked at each poll until it says something else than WOULD_BLOCK: a status and a value. Yielded once."""
+    __slots__ = ("_ask",)
+
+    def __init__(self, ask):
+        self._ask = ask
+
+def sleep(ns):
+    """Waits that long; virtual time. Cancel point: yes."""
+    _word(ns)
+    return Operation(lambda cx: (_c.asx_sleep_for(cx, ns), None))
+
+def sleep_until(deadline):
+    """Waits for a moment, in nanoseconds from where the run began. Cancel point: yes."""
+    _word(deadline)
+    return Operation(lambda cx: (_c.asx_sleep_until(cx, deadline), None))
+
+def checkpoint():
+    """Goes on at once, unless this task is cancelled. Cancel point: yes."""
+    return Operation(lambda cx: (_c.asx_checkpoint(cx), None))
+
+def consume(cost):
+    """Takes from the cost budget. BUDGET_EXHAUSTED: nothing was taken, a cancel is asked for. Cancel point: no."""
+    _word(cost)
+    return Operation(lambda cx: (_c.asx_cx_consume(cx, cost), None))
+
+def yield_():
+    """Lets the others go first. Cancel point: no."""
+    has_yielded = False
+
+    def ask(cx):
+        nonlocal has_yielded
+        if has_yielded:
+            return 0, None
+        has_yielded = True
+        status = _c.asx_cx_yield(cx)
+        return (Status.WOULD_BLOCK if status == 0 else status), None
+    return Operation(ask)
+
+def _await_end(of, wait):
+    was_asked = False
+
+    def ask(cx):
+        nonlocal was_asked
+        if of.outcome is not None and not was_asked:
+            return _c.asx_checkpoint(cx), of.outcome
+        was_asked = True
+        status = wait(cx)
+        if status == Status.STALE_HANDLE and of.outcome is not None:
+            status = 0
+        return status, of.outcome
+    return Operation(ask)
+
+# ---- tasks and regions -------------------------------------------------------------------------------------------
+
+class _Owned:
+    def __init__(self, home):
+        self._home, self._handle, self._value = home, self._names(), None
+        self.outcome = None  # How it ended, and None until then.
+
+    def _begin(self, ask, region, spec):
+        """C keeps it by number until it has ended; a refused one it does not keep."""
+        spec.context = number = next(_numbers)
+        _kept[number] = self
+        status = ask(self._home._alive, region, byref(spec), byref(self._handle))
+        if status != 0:
+            del _kept[number]
+            raise _error(status)
+        self.id = self._report().id
+        return self
+
+    def _report(self):
+        report = _sized(self._reports)
+        _ok(self._inspect(self._home._alive, self._handle, byref(report)))
+        return report
+
+    def _end(self):
+        ended = _outcome()
+        _ok(self._ended(self._home._alive, self._handle, byref(ended)))
+        self.outcome, self._value = Outcome._of(ended, self._value, self._home._alive), None
+
+    @property
+    def state(self):
+        return self._last if self.outcome is not None else self._state(self._report().state).decode()
+
+class Task(_Owned):
+    """A generator that runs. `outcome` is None until it has ended; `traceback` is the text of one that panicked."""
+    _names, _reports, _last, _state = _task_handle, _task_report, "completed", _c.asx_task_state_name
+    _inspect, _ended = _c.asx_task_inspect, _c.asx_task_outcome
+
+    def __init__(self, home, generator, name):
+        super().__init__(home)
+        self._generator, self.name, self.traceback = generator, name, None
+        self._operation, self._hears = None, False
+
+    def join(self):
+        """Operation: waits until it has ended, and gives its outcome. Cancel point: yes."""
+        return _await_end(self, lambda cx: _c.asx_task_join(cx, self._handle, None))
+
+    def cancel(self, kind=CancelKind.USER, message=None):
+        """Asks it to stop; whether that is news. Nothing for one that has ended."""
+        if self.outcome is not None:
+            return False
+        newly = ctypes.c_bool()
+        _ok(_c.asx_task_request_cancel(self._home._alive, self._handle, kind, _bytes(message), byref(newly)))
+        return newly.value
+
+    def _step(self, cx):
+        """One poll: goes on until an operation waits."""
+        try:
+            failure = value = None
+            while True:
+                if self._operation is not None:
+                    try:
+                        status, value = self._operation._ask(cx)
+                    except AsxError as e:  # Of a runtime that is closed.
+                        status, value = e.status, None
+                    if status == Status.WOULD_BLOCK:
+                        return _PENDING
+                    self._operation = failure = None
+                    if status == Status.CANCELLED:
+                        failure = self._hear(cx)
+                    elif status != 0:
+                        failure = _error(status)
+                asked = self._generator.send(value) if failure is None else self._generator.throw(failure)
+                failure = value = None
+                if isinstance(asked, Operation):
+                    self._operation = asked
+                else:
+                    failure = TypeError(f"a task yields operations of asx, and not {asked!r}")
+        except StopIteration as end:
+            self._value = end.value
+            if isinstance(end.value, int) and 0 <= end.value <= UNLIMITED:
+                _c.asx_cx_set_value(cx, end.value)
+            return _READY
+        except AsxError as e:
+            _c.asx_cx_set_error(cx, e.status, 0)
+            return _ERROR
+        except BaseException as e:
+            if isinstance(e, Cancelled) and self._hears:
+                return _READY
+            self.traceback = traceback.format_exc()
+            try:
+                text = f"{type(e).__name__}: {e}"
+            except Exception:
+                text = type(e).__name__
+            _c.asx_cx_panic(cx, _bytes(text))
+            if not isinstance(e, (Exception, Cancelled)):
+                self._home._interrupt = e
+                _c.asx_runtime_begin_shutdown(self._home._alive, CancelKind.SHUTDOWN, b"interrupted")
+            return _READY
+
+    def _hear(self, cx):
+        """From here on operations wait as usual, so that cleanup may use them."""
+        self._hears = True
+        reason = _reason()
+        _ok(_c.asx_cx_reason(cx, byref(reason)))
+        _ok(_c.asx_cx_mask(cx))
+        return Cancelled(Reason._of(reason, self._home._alive))
+
+    def _end(self):
+        super()._end()
+        generator, self._generator, self._operation = self._generator, None, None
+        generator.close()  # What it raises now is nobody's: sys.unraisablehook prints it.
+
+class Region(_Owned):
+    """Owns tasks, channels, timers, obligations, regions. Once closed it has an `outcome`, and `leaked` counts."""
+    _names, _reports, _last, _state = _region_handle, _region_report, "closed", _c.asx_region_state_name
+    _inspect, _ended, leaked = _c.asx_region_inspect, _c.asx_region_outcome, 0
+
+    def region(self, name=None, *, ends_when_empty=False, fails_fast=False, max_tasks=2**32 - 1, limits=None):
+        """A region below this one."""
+        spec = _sized(_region_spec, budget=limits or budget(), max_tasks=_word(max_tasks, 32), name=_bytes(name),
+                      ends_when_empty=ends_when_empty, fails_fast=fails_fast, closed=_address(_closed))
+        return Region(self._home)._begin(_c.asx_region_create, self._handle, spec)
+
+    def spawn(self, generator, name=None, *, limits=None, priority=128):
+        """A task of this region. It begins when the runtime runs."""
+        if not inspect.isgenerator(generator) or inspect.getgeneratorstate(generator) != inspect.GEN_CREATED:
+            raise TypeError("a task is a generator that has not begun: spawn(work(...)), where work yields")
+        spec = _sized(_task_spec, poll=_address(_poll), drop=_address(_drop), budget=limits or budget(),
+                      priority=_word(priority, 8), name=_bytes(name))
+        return Task(self._home, generator, name)._begin(_c.asx_task_spawn, self._handle, spec)
+
+    def channel(self, capacity, destroy=None):
+        """A sender and a receiver. destroy(value) is told of each value that nobody received."""
+        if _word(capacity, 32) == 0:
+            raise _error(Status.INVALID_ARGUMENT, " (a channel has at least one slot)")
+        tx, rx = Sender(self._home, _sender(), destroy), Receiver(self._home, _receiver())
+        _ok(_c.asx_channel_create(self._home._alive, self._handle, capacity, _address(_destroy), byref(tx._end),
+                                  byref(rx._end)))
+        return tx, rx
+
+    def obligation(self):
+        """A promise, to be committed or aborted before this region closes, once; else it has leaked."""
+        made = Obligation(self._home, _obligation_handle())
+        _ok(_c.asx_obligation_reserve(self._home._alive, self._handle, byref(made._handle)))
+        return made
+
+    def timer(self, deadline):
+        """A timer that wakes nobody: a run goes that far."""
+        made = Timer(self._home, _timer_handle())
+        _ok(_c.asx_region_add_timer(self._home._alive, self._handle, _word(deadline), byref(made._handle)))
+        return made
+
+    def close(self, kind=CancelKind.USER, message=None):
+        """Asks everything below to cancel; the runtime brings it to its end."""
+        _ok(_c.asx_region_close(self._home._alive, self._handle, kind, _bytes(message)))
+
+    def closed(self):
+        """Operation: waits until this region is closed, and gives its outcome. Cancel point: yes."""
+        return _await_end(self, lambda cx: _c.asx_region_await_closed(cx, self._handle))
+
+    @property
+    def live_tasks(self):
+        return 0 if self.outcome is not None else self._report().live_tasks
+
+    def _end(self):
+        self.leaked = self._report().leaked
+        super()._end()
+
+class _Thing:
+    def __init__(self, home, handle):
+        self._home, self._handle = home, handle
+
+class Obligation(_Thing):
+    def commit(self):
+        _ok(_c.asx_obligation_commit(self._home._alive, self._handle))
+
+    def abort(self):
+        _ok(_c.asx_obligation_abort(self._home._alive, self._handle))
+
+class Timer(_Thing):
+    def cancel(self):
+        """False: it fired or was cancelled before, which is no error."""
+        was_live = ctypes.c_bool()
+        _ok(_c.asx_region_cancel_timer(self._home._alive, self._handle, byref(was_live)))
+        return was_live.value
+
+# ---- channels ----------------------------------------------------------------------------------------------------
+
+class _End:
+    def __init__(self, home, end):
+        self._home, self._end = home, end
+
+    @property
+    def _at(self):
+        self._home._alive  # The end points to the runtime.
+        return byref(self._end)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self._home._runtime is not None:
+            self.drop()
+
+class Sender(_End):
+    """`with tx:` drops it at the end; the last one that goes tells the receiver."""
+
+    def __init__(self, home, end, destroy):
+        super().__init__(home, end)
+        self._destroy = destroy
+
+    def clone(self):
+        other = Sender(self._home, _sender(), self._destroy)
+        _ok(_c.asx_channel_clone(self._at, byref(other._end)))
+        return other
+
+    def drop(self):
+        _ok(_c.asx_channel_drop_sender(self._at))
+
+    def reserve(self):
+        """Operation: waits for a slot, first come, first served, and gives a Permit. Cancel point: yes."""
+        def ask(cx):
+            permit = Permit(self._home, _permit(), self._destroy)
+            return _c.asx_channel_reserve(self._at, cx, byref(permit._end)), permit
+        return Operation(ask)
+
+    def send(self, value):
+        """Operation: reserves, then sends. Cancel point: yes; a cancelled one has sent nothing."""
+        def ask(cx):
+            permit = _permit()
+            status = _c.asx_channel_reserve(self._at, cx, byref(permit))
+            if status == 0:
+                status = _give(_c.asx_send_permit_send, byref(permit), value, self._destroy)
+            return status, None
+        return Operation(ask)
+
+    def try_reserve(self):
+        permit = Permit(self._home, _permit(), self._destroy)
+        _ok(_c.asx_channel_try_reserve(self._at, byref(permit._end)))
+        return permit
+
+    def try_send(self, value):
+        """FULL: no slot, or others wait for one."""
+        _ok(_give(_c.asx_channel_try_send, self._at, value, self._destroy))
+
+class Permit(_End):
+    """A slot of a channel: to be sent or aborted, once. `with permit:` aborts what was not sent."""
+
+    def __init__(self, home, end, destroy):
+        super().__init__(home, end)
+        self._destroy = destroy
+
+    def send(self, value):
+        """Never waits. Disconnected: nobody receives any more, and the value is still the caller's."""
+        _ok(_give(_c.asx_send_permit_send, self._at, value, self._destroy))
+
+    def abort(self):
+        _c.asx_send_permit_abort(self._at)
+
+    drop = abort
+
+    @property
+    def is_held(self):
+        return _c.asx_send_permit_is_held(self._at)
+
+class Receiver(_End):
+    """`with rx:` drops it at the end: what is queued is destroyed, and senders are told."""
+
+    def recv(self):
+        """Operation: waits for the oldest value. Disconnected: the last was received. Cancel point: yes."""
+        def ask(cx):
+            number = c_void_p()
+            status = _c.asx_channel_recv(self._at, cx, byref(number))
+            return status, _take(number.value) if status == 0 else None
+        return Operation(ask)
+
+    def try_recv(self):
+        """EMPTY: nothing is queued now."""
+        number = c_void_p()
+        _ok(_c.asx_channel_try_recv(self._at, byref(number)))
+        return _take(number.value)
+
+    def drop(self):
+        _ok(_c.asx_channel_drop_receiver(self._at))
+
+# ---- runtimes ----------------------------------------------------------------------------------------------------
+
+class Runtime:
+    """A whole runtime, with virtual time. `contract` sets limits by their C names: Runtime(max_tasks=10)."""
+
+    def __init__(self, *, seed=None, profile=Profile.CORE, log=None, **contract):
+        """log(level, line) is told of leaks, failed cleanups, forced ends and panics; it must not call asx."""
+        config = _config()
+        self._runtime = self._interrupt = self._last_digest = None
+        _ok(_c.asx_runtime_config_init(byref(config), sizeof(config), profile))
+        if seed is not None:
+            config.seed = _word(seed)
+        for limit, number in contract.items():
+            if limit not in dict(config.contract._fields_):
+                raise TypeError(f"there is no limit '{limit}' in a resource contract")
+            setattr(config.contract, limit, number)
+        if log is not None:  # Kept as long as this runtime, which calls it.
+            self._log = _LOG(lambda _, level, line: log(level, line.decode("utf-8", "replace")))
+            config.log.log = _address(self._log)
+            self._panic = _PANIC(lambda _, text: log(2, text.decode("utf-8", "replace")))
+            config.panic.panic = _address(self._panic)
+        made = c_void_p()
+        _ok(_c.asx_runtime_create(byref(config), byref(made)))
+        self._runtime = made.value
+        self.root = Region(self)
+        _ok(_c.asx_region_root(self._runtime, byref(self.root._handle)))
+        self.region, self.spawn, self.channel = self.root.region, self.root.spawn, self.root.channel
+
+    @property
+    def _alive(self):
+        if self._runtime is None:
+            raise _error(Status.STALE_HANDLE, " (the runtime is closed)")
+        return self._runtime
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self, grace_ns=0):
+        """Shuts down and frees; again: nothing. What does not come to rest is not freed, and told."""
+        if self._runtime is None:
+            return
+        status = _c.asx_runtime_shutdown(self._runtime, _word(grace_ns), MAX_STEPS, None)
+        if status in (Status.REENTRANT, Status.WRONG_THREAD):
+            raise _error(status)
+        if status != 0:
+            raise _error(status, "\n" + self.describe())
+        self._last_digest = self.digest()
+        _ok(_c.asx_runtime_destroy(self._runtime))
+        self._runtime = None
+        del self.region, self.spawn, self.channel  # They lead back here; nothing is left for the collector.
+        self._raise_interrupt()
+
+    def run(self, max_steps=MAX_STEPS):
+        """Until nothing is left to do; time jumps to what is due. How many steps it took. STEP_LIMIT: work is left."""
+        return self._run(_c.asx_runtime_run_until_quiescent, max_steps)
+
+    def run_until_idle(self, max_steps=MAX_STEPS):
+        """The same, now: time does not move."""
+        return self._run(_c.asx_runtime_run_until_idle, max_steps)
+
+    def _run(self, function, max_steps):
+        report = _sized(_run_report)
+        status = function(self._alive, _word(max_steps), byref(report))
+        self._raise_interrupt()
+        _ok(status)
+        return report.steps
+
+    def _raise_interrupt(self):
+        interrupt, self._interrupt = self._interrupt, None
+        if interrupt is not None:
+            raise interrupt
+
+    def _ask(self, function, out):
+        _ok(function(self._alive, byref(out)))
+        return out
+
+    @property
+    def now(self):
+        return self._ask(_c.asx_runtime_now, ctypes.c_uint64()).value
+
+    @property
+    def next_deadline(self):
+        """When something will be due by itself; None: never."""
+        deadline = self._ask(_c.asx_runtime_next_deadline, ctypes.c_uint64()).value
+        return None if deadline == NO_TIME else deadline
+
+    def advance(self, ns):
+        """Moves the time; nothing happens before the next run."""
+        _ok(_c.asx_runtime_advance(self._alive, _word(ns)))
+
+    def describe(self):
+        """Who is alive and why, as lines of text."""
+        return self._text(_c.asx_runtime_describe)
+
+    def report(self):
+        """The same as a Python value."""
+        return json.loads(self._text(_c.asx_runtime_describe_json))
+
+    def _text(self, function):
+        pieces = []
+        put = _TEXT(lambda _, text, size: pieces.append(ctypes.string_at(text, size)))
+        _ok(function(self._alive, _address(put), None))
+        return b"".join(pieces).decode("utf-8", "replace")
+
+    def digest(self):
+        """Of what happened so far; of a closed runtime, of all that happened. Two runs that agree have the same."""
+        if self._runtime is None:
+            return self._last_digest
+        d = self._ask(_c.asx_journal_digest, _digest())
+        return f"{d.high:016x}{d.low:016x}"
+
+    def events(self):
+        """The kept events as dictionaries, oldest first; docs/spec/events.md says what the numbers mean."""
+        size = self._ask(_c.asx_journal_size, ctypes.c_uint64()).value
+        events, count = (_event * size)(), ctypes.c_size_t()
+        _ok(_c.asx_journal_read(self._alive, 0, events, size, byref(count)))
+        told = [{name: getattr(e, name) for name, _ in e._fields_} for e in events[:count.value]]
+        for event in told:
+            event["kind"] = (_c.asx_event_kind_name(event["kind"]) or b"unknown").decode()
+        return told
+
+    def lines(self):
+        """The same, a line each."""
+        return [f"{e['seq']} {e['time_ns']} {e['kind']} {e['subject']} {e['object']} a={e['a']} b={e['b']} "
+                f"cause={e['cause']}" for e in self.events()]

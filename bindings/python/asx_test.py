@@ -1,0 +1,536 @@
+#!/usr/bin/env python3
+"""The Python bindings: what asx.py promises at its top, and that it says what the C headers say.
+
+    bindings/python/asx_test.py SHARED_LIBRARY      from the repository root
+"""
+
+import ctypes
+import gc
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+import weakref
+
+HERE = pathlib.Path(__file__).resolve().parent
+if len(sys.argv) > 1:
+    os.environ["ASX_LIBRARY"] = str(pathlib.Path(sys.argv.pop(1)).resolve())
+sys.path.insert(0, str(HERE))
+import asx  # noqa: E402
+from asx import CancelKind, OutcomeKind, Status  # noqa: E402
+
+HEADERS = "\n".join(re.sub(r"/\*.*?\*/", "", h.read_text(), flags=re.S)
+                    for h in sorted((HERE / "../../asx/capi").glob("*.h")))
+
+
+class Thing:
+    """Something that can be watched."""
+
+
+def produce(tx, values):
+    with tx:
+        for value in values:
+            permit = yield tx.reserve()
+            permit.send(value)
+
+
+def collect(rx):
+    got = []
+    try:
+        while True:
+            got.append((yield rx.recv()))
+    except asx.Disconnected:
+        return got
+
+
+class bindings(unittest.TestCase):
+    def setUp(self):
+        self.assertEqual((asx._kept, asx._values), ({}, {}), "an earlier test left something with C")
+
+    def tearDown(self):
+        self.assertEqual((asx._kept, asx._values), ({}, {}), "C holds something after the runtime was closed")
+
+    def refused(self, status, call, *words, **named):
+        with self.assertRaises(asx.AsxError) as caught:
+            call(*words, **named)
+        self.assertEqual(caught.exception.status, status)
+
+    # ---- the interface is that of the headers ----
+
+    def test_numbers_are_those_of_the_headers(self):
+        def numbers(prefix):
+            return {name: int(number) for name, number in re.findall(rf"\b{prefix}(\w+) = (\d+)", HEADERS)}
+        errors = {"OK": 0, **numbers("ASX_E_")}
+        self.assertEqual({s.name: s.value for s in Status}, errors)
+        block = re.search(r"ASX_ENUM\(asx_cancel_kind\)\{(.*?)\}", HEADERS, re.S).group(1)
+        self.assertEqual({k.name: k.value for k in CancelKind},
+                         {n: int(v) for n, v in re.findall(r"ASX_CANCEL_(\w+) = (\d+)", block)})
+        self.assertEqual({k.name: k.value for k in OutcomeKind}, numbers("ASX_OUTCOME_"))
+        self.assertEqual({k.name: k.value for k in asx.Profile}, numbers("ASX_PROFILE_"))
+
+    def test_functions_are_declared_as_in_the_headers(self):
+        kinds = {"uint8_t": "u8", "uint16_t": "u16", "uint32_t": "u32", "uint64_t": "u64", "asx_time": "u64",
+                 "size_t": "size", "bool": "bool", "void": "void"}
+        enums = set(re.findall(r"ASX_ENUM\((\w+)\)", HEADERS))
+
+        def kind(words):
+            words = words.replace("const ", "").strip()
+            if words.startswith("char*"):
+                return "text"
+            if "*" in words or re.match(r"asx_\w+_fn\b", words):
+                return "ptr"
+            name = words.split()[0]
+            return "int" if name in enums else kinds.get(name, name)
+        declared = {}
+        for result, name, arguments in re.findall(r"ASX_C_API\s+([\w* ]+?)\s*\b(asx_\w+)\(([^;]*?)\);", HEADERS):
+            declared[name] = [kind(result), *(kind(a) for a in arguments.split(",") if a.strip() != "void")]
+        self.assertGreater(len(asx._NAMES), 40)
+        for name in asx._NAMES:
+            function = getattr(asx._c, name)
+            self.assertEqual([function.restype, *function.argtypes], [asx._TYPES[k] for k in declared[name]], name)
+
+    def test_structs_are_laid_out_as_c_lays_them_out(self):
+        structs = {n: t for n, t in asx._TYPES.items() if isinstance(t, type) and issubclass(t, ctypes.Structure)}
+        lines = []
+        for name, struct in structs.items():
+            lines.append(f'printf("{name} %zu\\n", sizeof({name}));')
+            lines += [f'printf("{name}.{f} %zu %zu\\n", offsetof({name}, {f}), sizeof((({name}*)0)->{f}));'
+                      for f, _ in struct._fields_]
+        program = '#include <stdio.h>\n#include "asx/capi/asx.h"\nint main(void) {' + "\n".join(lines) + "}"
+        try:
+            subprocess.run(["cc", "--version"], capture_output=True, check=True)
+        except OSError:
+            self.skipTest("there is no C compiler")
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run(["cc", "-I", HERE / "../..", "-x", "c", "-", "-o", f"{folder}/layout"], input=program,
+                           text=True, check=True)
+            told = subprocess.run([f"{folder}/layout"], capture_output=True, text=True, check=True).stdout.splitlines()
+        ours = []
+        for name, struct in structs.items():
+            ours.append(f"{name} {ctypes.sizeof(struct)}")
+            ours += [f"{name}.{f} {getattr(struct, f).offset} {getattr(struct, f).size}" for f, _ in struct._fields_]
+        self.assertEqual(ours, told)
+
+    def test_a_status_has_a_sentence_of_the_library(self):
+        self.assertEqual(len({s.sentence for s in Status}), len(Status))
+        self.assertIn(Status.FULL.sentence, str(asx.AsxError(Status.FULL)))
+
+    def test_a_library_that_is_not_there_is_told(self):
+        run = subprocess.run([sys.executable, "-c", "import asx"], cwd=HERE, capture_output=True, text=True,
+                             env={**os.environ, "ASX_LIBRARY": "/no/such/libasx_c.so"})
+        self.assertIn("ImportError: the shared library of asx was not found", run.stderr)
+        self.assertIn("/no/such/libasx_c.so", run.stderr)
+
+    # ---- regions, tasks, channels, time ----
+
+    def test_a_region_ends_when_its_tasks_have_ended(self):
+        def child(ns):
+            yield asx.sleep(ns)
+            return ns
+
+        def parent():
+            outcome = yield region.closed()
+            return outcome.kind, rt.now
+        with asx.Runtime() as rt:
+            region = rt.region("room", ends_when_empty=True)
+            children = [region.spawn(child(n * asx.SECOND), name=f"child {n}") for n in (3, 1, 2)]
+            waits = rt.spawn(parent())
+            self.assertEqual((region.state, region.live_tasks, children[0].state), ("open", 3, "created"))
+            rt.run()
+            self.assertEqual([c.outcome.value for c in children], [3 * asx.SECOND, asx.SECOND, 2 * asx.SECOND])
+            self.assertEqual(waits.outcome.value, (OutcomeKind.OK, 3 * asx.SECOND))
+            self.assertEqual((region.state, region.live_tasks, region.leaked), ("closed", 0, 0))
+
+    def test_a_pipeline_carries_objects_in_order(self):
+        def square(rx, tx):
+            with tx, rx:
+                try:
+                    while True:
+                        yield tx.send((yield rx.recv()) ** 2)
+                except asx.Disconnected:
+                    pass
+        with asx.Runtime() as rt:
+            first, middle = rt.channel(2)
+            second, last = rt.channel(1)
+            rt.spawn(produce(first, range(20)))
+            rt.spawn(square(middle, second))
+            end = rt.spawn(collect(last))
+            rt.run()
+            self.assertEqual(end.outcome.value, [n * n for n in range(20)])
+
+    def test_time_is_virtual_and_jumps(self):
+        seen = []
+
+        def work():
+            yield asx.sleep_until(3600 * asx.SECOND)
+            seen.append(rt.now)
+            yield asx.sleep(asx.SECOND)
+            seen.append(rt.now)
+        with asx.Runtime() as rt:
+            rt.spawn(work())
+            rt.run_until_idle()
+            self.assertEqual((seen, rt.next_deadline), ([], 3600 * asx.SECOND))
+            rt.advance(3600 * asx.SECOND)
+            rt.run_until_idle()
+            self.assertEqual(seen, [3600 * asx.SECOND])
+            timer = rt.root.timer(9000 * asx.SECOND)
+            rt.run()
+            self.assertEqual((seen[1], rt.now), (3601 * asx.SECOND, 9000 * asx.SECOND))
+            self.assertFalse(timer.cancel())
+            self.assertTrue(rt.root.timer(10000 * asx.SECOND).cancel())
+            self.assertIsNone(rt.next_deadline)
+
+    def test_join_gives_the_outcome_before_and_after_the_end(self):
+        def short():
+            yield asx.checkpoint()
+            return "done"
+
+        def late():
+            first = yield task.join()
+            yield asx.yield_()
+            return first.value, (yield task.join()).value
+        with asx.Runtime() as rt:
+            task = rt.spawn(short())
+            joins = rt.spawn(late())
+            rt.run()
+            self.assertEqual(joins.outcome.value, ("done", "done"))
+
+    def test_joins_leave_no_wait_behind(self):
+        def short():
+            yield asx.yield_()
+
+        def many():
+            for _ in range(200):
+                yield rt.spawn(short()).join()
+        with asx.Runtime(max_waits=2) as rt:
+            task = rt.spawn(many())
+            rt.run()
+            self.assertEqual(task.outcome.kind, OutcomeKind.OK)
+
+    # ---- cancel ----
+
+    def test_cleanup_may_yield_when_cancelled(self):
+        told = []
+
+        def work(tx):
+            try:
+                yield asx.sleep(100 * asx.SECOND)
+            except asx.Cancelled as c:
+                told.append((c.reason.kind, c.reason.message))
+                raise
+            finally:
+                yield asx.sleep(asx.SECOND)
+                yield tx.send("goodbye")
+                told.append(rt.now)
+        with asx.Runtime() as rt:
+            tx, rx = rt.channel(1)
+            task = rt.spawn(work(tx))
+            rt.run_until_idle()
+            self.assertTrue(task.cancel(CancelKind.TIMEOUT, "too late"))
+            self.assertFalse(task.cancel(CancelKind.TIMEOUT, "too late"))
+            rt.run()
+            self.assertEqual(told, [(CancelKind.TIMEOUT, "too late"), asx.SECOND])
+            self.assertEqual(rx.try_recv(), "goodbye")
+            self.assertEqual((task.outcome.kind, task.outcome.reason.message), (OutcomeKind.CANCELLED, "too late"))
+            self.assertFalse(task.outcome.overran)
+            self.assertFalse(task.cancel())
+
+    def test_cleanup_without_end_is_ended(self):
+        closed = []
+
+        def work():
+            try:
+                yield asx.sleep(asx.SECOND)
+            finally:
+                try:
+                    while True:
+                        yield asx.yield_()
+                finally:
+                    closed.append(True)
+        with asx.Runtime() as rt:
+            task = rt.spawn(work())
+            rt.run_until_idle()
+            task.cancel()
+            rt.run()
+            self.assertEqual((task.outcome.kind, task.outcome.overran, closed), (OutcomeKind.CANCELLED, True, [True]))
+
+    def test_closing_a_region_destroys_what_nobody_received(self):
+        destroyed = []
+
+        def stuck(tx):
+            for n in range(10):
+                yield tx.send(n)
+        with asx.Runtime() as rt:
+            region = rt.region()
+            tx, rx = region.channel(3, destroy=destroyed.append)
+            task = region.spawn(stuck(tx))
+            rt.run()
+            self.assertEqual(rx.try_recv(), 0)
+            region.close(message="closing time")
+            rt.run()
+            self.assertEqual(destroyed, [1, 2])  # 3 had a slot, but its task was cancelled before it knew.
+            self.assertEqual((task.outcome.kind, region.outcome.kind), (OutcomeKind.CANCELLED, OutcomeKind.CANCELLED))
+            why = task.outcome.reason
+            self.assertEqual((why.kind, why.root.kind, why.root.message), (CancelKind.PARENT, CancelKind.USER, "closing time"))
+            self.refused(Status.DISCONNECTED, rx.try_recv)
+
+    def test_cost_is_limited(self):
+        def greedy():
+            yield asx.consume(3)
+            try:
+                yield asx.consume(3)
+            except asx.AsxError as e:
+                refusals.append(e.status)
+            yield asx.checkpoint()
+        refusals = []
+        with asx.Runtime() as rt:
+            task = rt.spawn(greedy(), limits=asx.budget(cost=5))
+            rt.run()
+            self.assertEqual((task.outcome.kind, task.outcome.reason.kind),
+                             (OutcomeKind.CANCELLED, CancelKind.COST_BUDGET))
+            self.assertEqual(refusals, [Status.BUDGET_EXHAUSTED])
+
+    # ---- failures ----
+
+    def test_an_exception_panics_its_task_and_no_other(self):
+        def bad():
+            yield asx.checkpoint()
+            raise ValueError("no such order\0here")
+
+        def good():
+            yield asx.sleep(1)
+            return "good"
+        with asx.Runtime() as rt:
+            one, other = rt.spawn(bad()), rt.spawn(good())
+            rt.run()
+            self.assertEqual((one.outcome.kind, one.outcome.panic),
+                             (OutcomeKind.PANICKED, "ValueError: no such order?here"))
+            self.assertIn("in bad", one.traceback)
+            self.assertEqual(other.outcome.value, "good")
+
+    def test_a_refusal_that_is_not_caught_fails_the_task(self):
+        def work(rx):
+            yield rx.recv()
+        with asx.Runtime() as rt:
+            tx, rx = rt.channel(1)
+            tx.drop()
+            task = rt.spawn(work(rx))
+            rt.run()
+            self.assertEqual((task.outcome.kind, task.outcome.error), (OutcomeKind.ERR, Status.DISCONNECTED))
+
+    def test_an_interrupt_is_raised_by_the_run(self):
+        def work():
+            yield asx.checkpoint()
+            raise KeyboardInterrupt
+
+        def endless():
+            while True:
+                yield asx.sleep(asx.SECOND)
+        with asx.Runtime() as rt:
+            task, other = rt.spawn(work()), rt.spawn(endless())
+            with self.assertRaises(KeyboardInterrupt):
+                rt.run()
+            self.assertEqual((task.outcome.kind, other.outcome.kind), (OutcomeKind.PANICKED, OutcomeKind.CANCELLED))
+
+    def test_a_run_without_end_meets_its_limit(self):
+        def endless():
+            while True:
+                yield asx.sleep(asx.SECOND)
+        with asx.Runtime() as rt:
+            rt.spawn(endless())
+            self.refused(Status.STEP_LIMIT, rt.run, max_steps=10)
+
+    def test_a_leak_is_counted_reported_and_journalled(self):
+        lines = []
+        with asx.Runtime(log=lambda level, line: lines.append(line)) as rt:
+            region = rt.region("careless")
+            region.obligation()
+            kept, back = region.obligation(), region.obligation()
+            kept.commit()
+            back.abort()
+            self.refused(Status.OBLIGATION_ALREADY_RESOLVED, kept.commit)
+            self.assertIn("careless", rt.describe())
+            self.assertEqual(len(rt.report()["regions"][0]["regions"][0]["obligations"]), 1)
+            region.close()
+            rt.run()
+            self.assertEqual(region.leaked, 1)
+            self.assertIn("region_leaked", [e["kind"] for e in rt.events()])
+        self.assertTrue(any("leaked" in line for line in lines), lines)
+
+    def test_wrong_use_is_refused(self):
+        def nothing():
+            yield asx.checkpoint()
+
+        def yields_no_operation():
+            try:
+                yield 5
+            except TypeError as e:
+                return str(e)
+
+        def closes_its_runtime():
+            yield asx.checkpoint()
+            rt.close()
+        with asx.Runtime(max_tasks=3) as rt:
+            self.assertRaises(TypeError, rt.spawn, nothing)
+            self.assertRaises(TypeError, asx.Runtime, max_unicorns=1)
+            begun = nothing()
+            next(begun)
+            self.assertRaises(TypeError, rt.spawn, begun)
+            self.refused(Status.INVALID_ARGUMENT, rt.channel, 0)
+            self.refused(Status.INVALID_ARGUMENT, asx.sleep, -1)
+            self.refused(Status.INVALID_ARGUMENT, asx.sleep, 0.5)
+            tx, rx = rt.channel(1)
+            permit = tx.try_reserve()
+            self.refused(Status.FULL, tx.try_send, 1)
+            permit.send(1)
+            self.refused(Status.OBLIGATION_ALREADY_RESOLVED, permit.send, 2)
+            self.assertEqual((rx.try_recv(), permit.is_held), (1, False))
+            self.refused(Status.EMPTY, rx.try_recv)
+            with tx.try_reserve():
+                pass
+            tx.drop()
+            self.refused(Status.STALE_HANDLE, tx.try_send, 1)
+            self.refused(Status.DISCONNECTED, rx.try_recv)
+            odd, ends = rt.spawn(yields_no_operation()), rt.spawn(closes_its_runtime())
+            last = rt.spawn(nothing())
+            self.refused(Status.RESOURCE_EXHAUSTED, rt.spawn, nothing())
+            thread_says = []
+            thread = threading.Thread(target=lambda: thread_says.append(self.refused(Status.WRONG_THREAD, last.cancel)))
+            thread.start()
+            thread.join()
+            self.assertEqual(thread_says, [None])
+            rt.run()
+            self.assertIn("a task yields operations of asx, and not 5", odd.outcome.value)
+            self.assertEqual((ends.outcome.kind, ends.outcome.error), (OutcomeKind.ERR, Status.REENTRANT))
+            region = rt.region()
+            region.close()
+            rt.run()
+            self.refused(Status.STALE_HANDLE, region.spawn, nothing())
+        for call in (rt.run, rx.try_recv, rt.describe, rt.events, lambda: rt.root.timer(1)):
+            self.refused(Status.STALE_HANDLE, call)
+        rt.close()
+
+    # ---- the same again ----
+
+    @staticmethod
+    def digest_of_a_run(seed=1, collects=False):
+        def worker(rx, n):
+            got = 0
+            try:
+                while True:
+                    yield asx.sleep(1 + n % 3)
+                    got += yield rx.recv()
+                    if collects:
+                        gc.collect()
+            except asx.Disconnected:
+                return got
+        with asx.Runtime(seed=seed) as rt:
+            for n in range(5):
+                tx, rx = rt.channel(2)
+                rt.spawn(produce(tx, range(10)))
+                rt.spawn(worker(rx, n))
+            victim = rt.spawn(collect(rt.channel(1)[1]))
+            rt.run()
+            victim.cancel(message="enough")
+            rt.run()
+        return rt.digest()
+
+    def test_the_same_program_gives_the_same_digest(self):
+        first = self.digest_of_a_run()
+        self.assertRegex(first, "^[0-9a-f]{32}$")
+        self.assertEqual(self.digest_of_a_run(), first)
+        self.assertEqual(self.digest_of_a_run(collects=True), first)
+
+        def other():
+            yield asx.checkpoint()
+        with asx.Runtime() as rt:
+            rt.spawn(other())
+        self.assertNotEqual(rt.digest(), first)
+
+    def test_the_journal_is_dictionaries_and_lines(self):
+        def work():
+            yield asx.checkpoint()
+        with asx.Runtime() as rt:
+            task = rt.spawn(work())
+            rt.run()
+            events, lines = rt.events(), rt.lines()
+            self.assertEqual(len(events), len(lines))
+            self.assertEqual([e["seq"] for e in events], sorted(e["seq"] for e in events))
+            self.assertTrue(any(e["kind"].startswith("task_") and e["subject"] == task.id for e in events))
+            self.assertIn(events[-1]["kind"], lines[-1])
+
+    # ---- objects ----
+
+    def test_a_channel_keeps_a_value_exactly_while_it_holds_it(self):
+        with asx.Runtime() as rt:
+            tx, rx = rt.channel(2)
+            thing, lost = Thing(), Thing()
+            seen, gone = weakref.ref(thing), weakref.ref(lost)
+            tx.try_send(thing)
+            tx.try_send(lost)
+            del thing, lost
+            gc.collect()
+            self.assertIsNotNone(seen())
+            self.assertIs(rx.try_recv(), seen())
+            self.assertIsNone(seen())
+            rx.drop()
+            self.assertIsNone(gone())
+            refused = Thing()
+            count = sys.getrefcount(refused)
+            self.refused(Status.DISCONNECTED, tx.try_send, refused)
+            gc.collect()
+            self.assertEqual(sys.getrefcount(refused), count)
+
+    def test_nothing_is_left_when_tasks_and_runtimes_end(self):
+        def holds(thing, how):
+            try:
+                yield asx.sleep(asx.SECOND)
+                if how == "panics":
+                    raise ValueError(thing)
+            finally:
+                thing = None
+        gc.disable()
+        try:
+            things = []
+            rt = asx.Runtime(log=lambda level, line: None)
+            for how in ("returns", "panics", "cancelled"):
+                thing = Thing()
+                things.append(weakref.ref(thing))
+                task = rt.spawn(holds(thing, how))
+            del thing
+            rt.run_until_idle()
+            task.cancel()
+            rt.run()
+            self.assertEqual([t() for t in things], [None] * 3)
+            rt.close()
+            home = weakref.ref(rt)
+            del rt, task
+            gc.collect()
+            self.assertIsNone(home())
+        finally:
+            gc.enable()
+
+    def test_many_tasks_with_collections_in_between(self):
+        def work(n):
+            yield asx.sleep(n % 7)
+            if n % 50 == 0:
+                gc.collect()
+            return n
+        with asx.Runtime(max_tasks=1000) as rt:
+            region = rt.region(ends_when_empty=True)
+            tasks = [region.spawn(work(n)) for n in range(1000)]
+            rt.run()
+            self.assertEqual(sum(t.outcome.value for t in tasks), 499500)
+            self.assertEqual(region.state, "closed")
+
+    def test_the_example_runs(self):
+        run = subprocess.run([sys.executable, HERE / "example.py"], capture_output=True, text=True)
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+
+
+if __name__ == "__main__":
+    unittest.main()
