@@ -78,6 +78,17 @@ TEST(scenario_player, takes_down_what_a_scenario_leaves_behind) {
             lines{"task waits[0] reserve: expected status ok, got stale_handle"});
 }
 
+// A dropped permit's promise is still held against its region, and nobody has a handle to it any more.
+TEST(scenario_player, takes_down_a_region_that_is_held_by_a_dropped_permit) {
+  EXPECT_EQ(
+      failures(R"("l": [{"do": "reserve", "tx": "tt", "as": "$p"}, {"do": "drop", "what": "$p"}])",
+               R"({"do": "channel", "capacity": 1, "tx": "tx", "rx": "rx"}, {"do": "track", "tx": "tx", "as": "tt"},
+      {"do": "spawn", "task": "l", "as": "l"}, {"do": "run_until_idle"},
+      {"do": "expect", "task": "l", "outcome": "panicked"}, {"do": "expect", "region": "root", "reserved": 1})",
+               R"("leaks": "hold")", R"("shutdown": "skip", )"),
+      lines{});
+}
+
 // Sanitizers see what this is about: sleepers are polled once more when a play is taken down.
 TEST(scenario_player, takes_down_sleepers_that_nobody_woke) {
   EXPECT_EQ(

@@ -67,8 +67,10 @@ void kernel_world::take_down() {
   }
   for (std::size_t i = 0; i < senders_.size(); ++i) drop_sender(static_cast<ref>(i));
   for (std::size_t i = 0; i < receivers_.size(); ++i) drop_receiver(static_cast<ref>(i));
-  for (const obligation_handle o : obligations_) static_cast<void>(kernel().abort(o));
   for (int i = 0; i < rounds && kernel().check_quiescence().failed != 0; ++i) {
+    // With leak_policy::hold a region waits for each of them, and the dropped permit's is nobody's any more.
+    for (const obligation_handle o : obligations_) static_cast<void>(kernel().abort(o));
+    for (const obligation_handle o : promised_) static_cast<void>(kernel().abort(o));
     rt_->journal().discard_oldest(rt_->journal().size());  // A trace that rejects must not stand in the way.
     if (rt_->shutdown({}, enough).is_quiescent()) return;
     for (const task_handle t : tasks_)

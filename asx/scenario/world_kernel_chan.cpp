@@ -80,6 +80,7 @@ void kernel_world::drop_permit(ref permit) {
 }
 
 ref kernel_world::keep(permit_end permit) {
+  if (permit.is_tracked) promised_.push_back(permit.tracked.obligation());
   permits_.push_back(std::move(permit));
   return static_cast<ref>(permits_.size() - 1);
 }

@@ -166,6 +166,7 @@ class kernel_world final : public world {
   std::deque<task_slot> slots_;
   std::vector<bool> is_slot_open_;
   std::vector<obligation_handle> obligations_;
+  std::vector<obligation_handle> promised_;  // Of tracked permits, which may have been dropped since.
   std::vector<slab_key> timers_;
   std::vector<cleanup_ref> cleanups_;
   std::deque<finalizer_frame> finalizers_;
