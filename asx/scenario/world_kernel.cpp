@@ -179,7 +179,7 @@ status kernel_world::spawn(ref region, const task_order& order, made& out) {
   auto frame = std::make_unique<task_frame>(task_frame{this, order});
   task_handle task;
   if (const status s = kernel().spawn(region_at(region), spec_of(*frame), task); s != status::ok) return s;
-  static_cast<void>(frame.release());  // Its drop frees it.
+  static_cast<void>(frame.release());  // Its drop frees it. NOLINT(bugprone-unused-return-value)
   add_task(task, out);
   return status::ok;
 }
