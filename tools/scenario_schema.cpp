@@ -80,7 +80,7 @@ json limits_schema() {
   json properties = json::object();
   for (const limit_info& l : all_limits()) {
     properties[std::string(l.name)] = {
-        {"anyOf", {{{"type", "integer"}, {"minimum", 0}, {"maximum", l.most}}, {{"const", "max"}}}}};
+        {"anyOf", {{{"type", "integer"}, {"minimum", l.least}, {"maximum", l.most}}, {{"const", "max"}}}}};
   }
   return closed_object(std::move(properties));
 }

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <new>
@@ -27,6 +28,15 @@
 #include "asx/base/slab.hpp"
 
 namespace asx::testing {
+
+/// Where the sources lie, for tests that read data of the project: ASX_ROOT, or the folder with LAYERS in which, or
+/// below which, the test runs.
+inline std::filesystem::path project_folder() {
+  if (const char* const root = std::getenv("ASX_ROOT")) return root;  // NOLINT(concurrency-mt-unsafe)
+  std::filesystem::path at = std::filesystem::current_path();
+  while (at.has_relative_path() && !std::filesystem::exists(at / "LAYERS")) at = at.parent_path();
+  return at;
+}
 
 // A port over the heap that counts, refuses on demand, and insists that every block comes back as it was asked for.
 class counting_memory {

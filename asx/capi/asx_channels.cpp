@@ -16,15 +16,21 @@ void destroy(void* cell) noexcept {
   v.destroy(v.value);
 }
 
-sender_cell* sender_at(const asx_channel_sender& tx) noexcept {
-  return tx.runtime->senders.find(key_of(tx.word, tx.generation, type_tag::channel, sender_mask));
+slab_key key_of(const asx_channel_sender& tx) noexcept {
+  return capi::key_of(tx.word, tx.generation, type_tag::channel, sender_mask);
 }
-receiver_cell* receiver_at(const asx_channel_receiver& rx) noexcept {
-  return rx.runtime->receivers.find(key_of(rx.word, rx.generation, type_tag::channel, receiver_mask));
+slab_key key_of(const asx_channel_receiver& rx) noexcept {
+  return capi::key_of(rx.word, rx.generation, type_tag::channel, receiver_mask);
+}
+sender_cell* cell_of(const asx_channel_sender& tx) noexcept {
+  return tx.runtime->senders.find(key_of(tx));
+}
+receiver_cell* cell_of(const asx_channel_receiver& rx) noexcept {
+  return rx.runtime->receivers.find(key_of(rx));
 }
 
 permit_name name_of(const asx_send_permit& p) noexcept {
-  const slab_key key = key_of(p.word, p.generation, type_tag::channel, permit_mask);
+  const slab_key key = capi::key_of(p.word, p.generation, type_tag::channel, permit_mask);
   if (key.generation == 0) return {};
   return {key, p.slot > UINT32_MAX ? UINT32_MAX : static_cast<std::uint32_t>(p.slot), p.number};
 }
@@ -82,6 +88,33 @@ asx_status refusal_of(const End* end) noexcept {
   return end->runtime == nullptr ? ASX_E_STALE_HANDLE : ASX_OK;
 }
 
+/// A call about an end of a channel: the end is one, the call is allowed, its other arguments make sense, and the end
+/// has not been dropped; in this order.
+template <class End>
+class end_call {
+ public:
+  explicit end_call(const End* end, bool makes_sense = true) noexcept
+      : refused(refusal_of(end)), guard_(refused == ASX_OK ? end->runtime : nullptr) {
+    if (refused == ASX_OK) refused = guard_.refused;
+    if (refused == ASX_OK && !makes_sense) refused = ASX_E_INVALID_ARGUMENT;
+    if (refused != ASX_OK) return;
+    cell = cell_of(*end);
+    if (cell == nullptr) refused = ASX_E_STALE_HANDLE;
+  }
+  /// The channel; null, and refused, when it is gone.
+  [[nodiscard]] channel_core* core() noexcept {
+    channel_core* const c = cell->end.get();
+    if (c == nullptr) refused = out(cell->end.why_not());
+    return c;
+  }
+
+  asx_status refused;
+  decltype(cell_of(std::declval<const End&>())) cell = nullptr;
+
+ private:
+  call guard_;
+};
+
 asx_status give(const channel_core& c, asx_channel_report* report) noexcept {
   channel_report r;
   c.inspect(r);
@@ -105,12 +138,20 @@ asx_status give(const channel_core& c, asx_channel_report* report) noexcept {
   return give_struct(to, report);
 }
 
+template <class End>
+asx_status inspect(const End* end, asx_channel_report* report) noexcept {
+  end_call at(end, report != nullptr);
+  if (at.refused != ASX_OK) return at.refused;
+  const channel_core* const c = at.core();
+  return c == nullptr ? at.refused : give(*c, report);
+}
+
 /// Both forms of a waiting reserve: the place is found by sender and task.
 template <class Ask>
 status wait_for_slot(const asx_channel_sender& tx, asx_cx& face, Ask ask) noexcept {
   task_frame& f = *face.frame;
-  const slab_key key = key_of(tx.word, tx.generation, type_tag::channel, sender_mask);
-  sender_cell* const from = tx.runtime == face.home ? sender_at(tx) : nullptr;
+  const slab_key key = key_of(tx);
+  sender_cell* const from = tx.runtime == face.home ? cell_of(tx) : nullptr;
   if (from == nullptr) {
     wait_cell* const left = find_wait(f, wait_kind::reserve, key.index, key.generation);
     if (left != nullptr && tx.runtime == face.home) end_wait(f, *left);
@@ -169,16 +210,12 @@ asx_status asx_channel_create(asx_runtime* runtime, asx_region_handle region, ui
 }
 
 asx_status asx_channel_clone(asx_channel_sender* tx, asx_channel_sender* out) {
-  if (const asx_status s = refusal_of(tx); s != ASX_OK) return s;
-  const call guard(tx->runtime);
-  if (guard.refused != ASX_OK) return guard.refused;
-  if (out == nullptr) return ASX_E_INVALID_ARGUMENT;
-  const sender_cell* const from = sender_at(*tx);
-  if (from == nullptr) return ASX_E_STALE_HANDLE;
-  if (from->end.get() == nullptr) return capi::out(from->end.why_not());
+  end_call at(tx, out != nullptr);
+  if (at.refused != ASX_OK) return at.refused;
+  if (at.core() == nullptr) return at.refused;
   const slab_entry<sender_cell> made = tx->runtime->senders.allocate();
   if (!made) return ASX_E_RESOURCE_EXHAUSTED;
-  if (const status s = from->end.clone(made.record->end); s != status::ok) {
+  if (const status s = at.cell->end.clone(made.record->end); s != status::ok) {
     tx->runtime->senders.release(made.key);
     return capi::out(s);
   }
@@ -188,60 +225,32 @@ asx_status asx_channel_clone(asx_channel_sender* tx, asx_channel_sender* out) {
 }
 
 asx_status asx_channel_drop_sender(asx_channel_sender* tx) {
-  if (const asx_status s = refusal_of(tx); s != ASX_OK) return s;
-  const call guard(tx->runtime);
-  if (guard.refused != ASX_OK) return guard.refused;
-  asx_runtime& rt = *tx->runtime;
-  const slab_key key = key_of(tx->word, tx->generation, type_tag::channel, sender_mask);
-  if (rt.senders.find(key) == nullptr) return ASX_E_STALE_HANDLE;
-  rt.senders.release(key);
-  return ASX_OK;
+  const end_call at(tx);
+  if (at.refused == ASX_OK) tx->runtime->senders.release(key_of(*tx));
+  return at.refused;
 }
 
 asx_status asx_channel_drop_receiver(asx_channel_receiver* rx) {
-  if (const asx_status s = refusal_of(rx); s != ASX_OK) return s;
-  const call guard(rx->runtime);
-  if (guard.refused != ASX_OK) return guard.refused;
-  asx_runtime& rt = *rx->runtime;
-  const slab_key key = key_of(rx->word, rx->generation, type_tag::channel, receiver_mask);
-  if (rt.receivers.find(key) == nullptr) return ASX_E_STALE_HANDLE;
-  rt.receivers.release(key);
-  return ASX_OK;
+  const end_call at(rx);
+  if (at.refused == ASX_OK) rx->runtime->receivers.release(key_of(*rx));
+  return at.refused;
 }
 
 asx_status asx_channel_inspect_sender(asx_channel_sender* tx, asx_channel_report* report) {
-  if (const asx_status s = refusal_of(tx); s != ASX_OK) return s;
-  const call guard(tx->runtime);
-  if (guard.refused != ASX_OK) return guard.refused;
-  if (report == nullptr) return ASX_E_INVALID_ARGUMENT;
-  const sender_cell* const from = sender_at(*tx);
-  if (from == nullptr) return ASX_E_STALE_HANDLE;
-  const channel_core* const c = from->end.get();
-  return c == nullptr ? out(from->end.why_not()) : give(*c, report);
+  return inspect(tx, report);
 }
 
 asx_status asx_channel_inspect_receiver(asx_channel_receiver* rx, asx_channel_report* report) {
-  if (const asx_status s = refusal_of(rx); s != ASX_OK) return s;
-  const call guard(rx->runtime);
-  if (guard.refused != ASX_OK) return guard.refused;
-  if (report == nullptr) return ASX_E_INVALID_ARGUMENT;
-  const receiver_cell* const at = receiver_at(*rx);
-  if (at == nullptr) return ASX_E_STALE_HANDLE;
-  const channel_core* const c = at->end.get();
-  return c == nullptr ? out(at->end.why_not()) : give(*c, report);
+  return inspect(rx, report);
 }
 
 // ---- sending ------------------------------------------------------------------------------------------------------
 
 asx_status asx_channel_of(asx_channel_sender* tx, asx_channel_handle* out) {
-  if (const asx_status s = refusal_of(tx); s != ASX_OK) return s;
-  const call guard(tx->runtime);
-  if (guard.refused != ASX_OK) return guard.refused;
-  if (out == nullptr) return ASX_E_INVALID_ARGUMENT;
-  const sender_cell* const from = sender_at(*tx);
-  if (from == nullptr) return ASX_E_STALE_HANDLE;
-  const channel_core* const c = from->end.get();
-  if (c == nullptr) return capi::out(from->end.why_not());
+  end_call at(tx, out != nullptr);
+  if (at.refused != ASX_OK) return at.refused;
+  const channel_core* const c = at.core();
+  if (c == nullptr) return at.refused;
   *out = capi::out<asx_channel_handle>(word_of(type_tag::channel, 0, c->key));
   return ASX_OK;
 }
@@ -251,7 +260,7 @@ asx_status asx_channel_inspect(asx_runtime* runtime, asx_channel_handle channel,
   if (guard.refused != ASX_OK) return guard.refused;
   if (report == nullptr) return ASX_E_INVALID_ARGUMENT;
   const thing_ref<channel_core> at =
-      channel_core::named(runtime->kernel(), key_of(channel.word, channel.generation, type_tag::channel, 0));
+      channel_core::named(runtime->kernel(), capi::key_of(channel.word, channel.generation, type_tag::channel, 0));
   const channel_core* const c = at.get();
   return c == nullptr ? out(at.absence()) : give(*c, report);
 }
@@ -274,7 +283,7 @@ asx_status asx_channel_stop_reserving(asx_channel_sender* tx, asx_cx* cx) {
   if (const asx_status s = refusal_of(tx); s != ASX_OK) return s;
   const call guard(cx);
   if (guard.refused != ASX_OK) return guard.refused;
-  const slab_key key = key_of(tx->word, tx->generation, type_tag::channel, sender_mask);
+  const slab_key key = key_of(*tx);
   wait_cell* const w = find_wait(*cx->frame, wait_kind::reserve, key.index, key.generation);
   if (w == nullptr || tx->runtime != cx->home) return ASX_E_INVALID_ARGUMENT;
   end_wait(*cx->frame, *w);
@@ -282,14 +291,10 @@ asx_status asx_channel_stop_reserving(asx_channel_sender* tx, asx_cx* cx) {
 }
 
 asx_status asx_channel_try_reserve(asx_channel_sender* tx, asx_send_permit* out_permit) {
-  if (const asx_status s = refusal_of(tx); s != ASX_OK) return s;
-  const call guard(tx->runtime);
-  if (guard.refused != ASX_OK) return guard.refused;
-  if (out_permit == nullptr) return ASX_E_INVALID_ARGUMENT;
-  sender_cell* const from = sender_at(*tx);
-  if (from == nullptr) return ASX_E_STALE_HANDLE;
-  channel_core* const c = from->end.get();
-  if (c == nullptr) return out(from->end.why_not());
+  end_call at(tx, out_permit != nullptr);
+  if (at.refused != ASX_OK) return at.refused;
+  channel_core* const c = at.core();
+  if (c == nullptr) return at.refused;
   permit_core made;
   const status s = c->try_reserve(made);
   if (s == status::ok) *out_permit = permit_of(tx->runtime, made.leave_to_name());
@@ -331,13 +336,10 @@ bool asx_send_permit_is_held(const asx_send_permit* permit) {
 }
 
 asx_status asx_channel_try_send(asx_channel_sender* tx, void* value) {
-  if (const asx_status s = refusal_of(tx); s != ASX_OK) return s;
-  const call guard(tx->runtime);
-  if (guard.refused != ASX_OK) return guard.refused;
-  sender_cell* const from = sender_at(*tx);
-  if (from == nullptr) return ASX_E_STALE_HANDLE;
-  channel_core* const c = from->end.get();
-  if (c == nullptr) return out(from->end.why_not());
+  end_call at(tx);
+  if (at.refused != ASX_OK) return at.refused;
+  channel_core* const c = at.core();
+  if (c == nullptr) return at.refused;
   if (const status s = c->admit_now(); s != status::ok) return out(s);
   put(*c, value);
   c->commit_now();
@@ -345,13 +347,10 @@ asx_status asx_channel_try_send(asx_channel_sender* tx, void* value) {
 }
 
 asx_status asx_channel_send_evicting(asx_channel_sender* tx, void* value, bool* evicts, void** evicted) {
-  if (const asx_status s = refusal_of(tx); s != ASX_OK) return s;
-  const call guard(tx->runtime);
-  if (guard.refused != ASX_OK) return guard.refused;
-  sender_cell* const from = sender_at(*tx);
-  if (from == nullptr) return ASX_E_STALE_HANDLE;
-  channel_core* const c = from->end.get();
-  if (c == nullptr) return out(from->end.why_not());
+  end_call at(tx);
+  if (at.refused != ASX_OK) return at.refused;
+  channel_core* const c = at.core();
+  if (c == nullptr) return at.refused;
   bool must = false;
   if (const status s = c->admit_evicting(must); s != status::ok) return out(s);
   if (evicts != nullptr) *evicts = must;
@@ -380,7 +379,7 @@ asx_status asx_channel_recv(asx_channel_receiver* rx, asx_cx* cx, void* out_valu
   const call guard(cx);
   if (guard.refused != ASX_OK) return guard.refused;
   if (out_value == nullptr) return ASX_E_INVALID_ARGUMENT;
-  const receiver_cell* const at = rx->runtime == cx->home ? receiver_at(*rx) : nullptr;
+  const receiver_cell* const at = rx->runtime == cx->home ? cell_of(*rx) : nullptr;
   if (at == nullptr) return ASX_E_STALE_HANDLE;
   channel_core* const c = at->end.get();
   const status s = c == nullptr ? at->end.poll_gone(*cx->current) : c->poll_recv(*cx->current);
@@ -391,27 +390,20 @@ asx_status asx_channel_recv(asx_channel_receiver* rx, asx_cx* cx, void* out_valu
 }
 
 asx_status asx_channel_try_recv(asx_channel_receiver* rx, void* out_value) {
-  if (const asx_status s = refusal_of(rx); s != ASX_OK) return s;
-  const call guard(rx->runtime);
-  if (guard.refused != ASX_OK) return guard.refused;
-  if (out_value == nullptr) return ASX_E_INVALID_ARGUMENT;
-  const receiver_cell* const at = receiver_at(*rx);
-  if (at == nullptr) return ASX_E_STALE_HANDLE;
-  channel_core* const c = at->end.get();
-  const status s = c == nullptr ? at->end.why_not() : c->try_recv();
-  if (s != status::ok) return out(s);
+  end_call at(rx, out_value != nullptr);
+  if (at.refused != ASX_OK) return at.refused;
+  channel_core* const c = at.core();
+  if (c == nullptr) return at.refused;
+  if (const status s = c->try_recv(); s != status::ok) return out(s);
   void* const value = take(*c);
   std::memcpy(out_value, &value, sizeof value);
   return ASX_OK;
 }
 
 asx_status asx_channel_stop_receiving(asx_channel_receiver* rx) {
-  if (const asx_status s = refusal_of(rx); s != ASX_OK) return s;
-  const call guard(rx->runtime);
-  if (guard.refused != ASX_OK) return guard.refused;
-  const receiver_cell* const at = receiver_at(*rx);
-  if (at == nullptr) return ASX_E_STALE_HANDLE;
-  if (channel_core* const c = at->end.get(); c != nullptr) c->stop_waiting();
+  const end_call at(rx);
+  if (at.refused != ASX_OK) return at.refused;
+  if (channel_core* const c = at.cell->end.get(); c != nullptr) c->stop_waiting();
   return ASX_OK;
 }
 
@@ -435,22 +427,19 @@ asx_status asx_tracked_reserve(asx_channel_sender* tx, asx_cx* cx, asx_tracked_p
 
 asx_status asx_tracked_try_reserve(asx_channel_sender* tx, const asx_region_handle* region,
                                    asx_tracked_permit* out_permit) {
-  if (const asx_status s = refusal_of(tx); s != ASX_OK) return s;
-  const call guard(tx->runtime);
-  if (guard.refused != ASX_OK) return guard.refused;
-  if (out_permit == nullptr) return ASX_E_INVALID_ARGUMENT;
-  sender_cell* const from = sender_at(*tx);
-  if (from == nullptr) return ASX_E_STALE_HANDLE;
+  const end_call at(tx, out_permit != nullptr);
+  if (at.refused != ASX_OK) return at.refused;
+  sender_core& from = at.cell->end;
   region_handle of;
   if (region != nullptr) {
     of = in(*region);
   } else {
-    const std::optional<region_handle> own = tracked_core::region_of_caller(from->end);
-    if (!own) return from->end.is_stale() ? ASX_E_STALE_HANDLE : ASX_E_INVALID_ARGUMENT;
+    const std::optional<region_handle> own = tracked_core::region_of_caller(from);
+    if (!own) return from.is_stale() ? ASX_E_STALE_HANDLE : ASX_E_INVALID_ARGUMENT;
     of = *own;
   }
   tracked_core made;
-  const status s = tracked_core::try_reserve(from->end, of, made, std::source_location::current());
+  const status s = tracked_core::try_reserve(from, of, made, std::source_location::current());
   if (s == status::ok) {
     out_permit->obligation = out<asx_obligation_handle>(made.obligation());
     out_permit->permit = permit_of(tx->runtime, made.leave_to_name());

@@ -137,59 +137,13 @@ std::uint32_t sum(std::uint32_t a, std::uint32_t b) noexcept {
 
 resource_contract contract_of(const asx_resource_contract& c) noexcept {
   resource_contract to;
-  to.version = c.version;
-  to.max_tasks = c.max_tasks;
-  to.max_regions = c.max_regions;
-  to.max_obligations = c.max_obligations;
-  to.max_timers = c.max_timers;
-  to.max_channels = c.max_channels;
-  to.max_channel_waiters = c.max_channel_waiters;
-  to.max_sync = c.max_sync;
-  to.max_ready_queue = c.max_ready_queue;
-  to.max_cancel_queue = c.max_cancel_queue;
-  to.max_cleanup_entries = c.max_cleanup_entries;
-  to.max_cleanup_per_task = c.max_cleanup_per_task;
-  to.max_finalizers = c.max_finalizers;
-  to.max_finalizers_per_region = c.max_finalizers_per_region;
-  to.max_tasks_per_region = c.max_tasks_per_region;
-  to.max_causes = c.max_causes;
-  to.cause_message_bytes = c.cause_message_bytes;
-  to.max_mask_depth = c.max_mask_depth;
-  to.coop_limit = c.coop_limit;
-  to.max_ghost_entries = c.max_ghost_entries;
-  to.max_bytes = c.max_bytes;
-  to.max_trace_events = c.max_trace_events;
-  to.overflow = static_cast<trace_overflow>(c.overflow);
-  to.reserve_all = c.reserve_all;
+  copy_limits(c, to);
   return to;
 }
 
 asx_resource_contract contract_to(const resource_contract& c) noexcept {
   asx_resource_contract to{};
-  to.version = c.version;
-  to.max_tasks = c.max_tasks;
-  to.max_regions = c.max_regions;
-  to.max_obligations = c.max_obligations;
-  to.max_timers = c.max_timers;
-  to.max_channels = c.max_channels;
-  to.max_channel_waiters = c.max_channel_waiters;
-  to.max_sync = c.max_sync;
-  to.max_ready_queue = c.max_ready_queue;
-  to.max_cancel_queue = c.max_cancel_queue;
-  to.max_cleanup_entries = c.max_cleanup_entries;
-  to.max_cleanup_per_task = c.max_cleanup_per_task;
-  to.max_finalizers = c.max_finalizers;
-  to.max_finalizers_per_region = c.max_finalizers_per_region;
-  to.max_tasks_per_region = c.max_tasks_per_region;
-  to.max_causes = c.max_causes;
-  to.cause_message_bytes = c.cause_message_bytes;
-  to.max_mask_depth = c.max_mask_depth;
-  to.coop_limit = c.coop_limit;
-  to.max_ghost_entries = c.max_ghost_entries;
-  to.max_bytes = c.max_bytes;
-  to.max_trace_events = c.max_trace_events;
-  to.overflow = static_cast<asx_trace_overflow>(c.overflow);
-  to.reserve_all = c.reserve_all;
+  copy_limits(c, to);
   to.max_senders = c.max_channels > UINT32_MAX / 4 ? UINT32_MAX : 4 * c.max_channels;
   to.max_waits = c.max_tasks;
   return to;

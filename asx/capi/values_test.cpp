@@ -117,8 +117,8 @@ TEST_F(capi_values, the_laws) {
 
 TEST_F(capi_values, a_journal_is_read_sunk_and_written) {
   std::vector<asx_event> sunk;
-  char path[] = "/tmp/asx_capi_XXXXXX";
-  const int file = mkstemp(path);
+  std::string path = testing::TempDir() + "asx_capi_XXXXXX";
+  const int file = mkstemp(path.data());
   ASSERT_GE(file, 0);
   asx_journal_writer* writer = nullptr;
   ASSERT_EQ(asx_journal_writer_open(file, ASX_PROFILE_CORE, 9, nullptr, &writer), ASX_OK);
@@ -146,7 +146,7 @@ TEST_F(capi_values, a_journal_is_read_sunk_and_written) {
   EXPECT_EQ(asx_journal_writer_close(writer), ASX_OK);
   EXPECT_GT(lseek(file, 0, SEEK_END), 64);
   close(file);
-  unlink(path);
+  unlink(path.c_str());
 }
 
 TEST_F(capi_values, a_report_names_who_is_alive) {

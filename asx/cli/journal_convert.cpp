@@ -22,15 +22,6 @@ struct convert_words {
   bool force = false, allow_cut = false;
 };
 
-bool wants_binary(const std::string& to) {
-  if (to.ends_with(".asxj")) return true;
-  if (to.ends_with(".jsonl")) return false;
-  throw bad_word(
-      fmt::format("'{}' does not say which form is wanted: a name that ends in .asxj is binary, one in "
-                  ".jsonl is JSON Lines",
-                  to));
-}
-
 // Everything that two journals of one run have in common, whatever their form.
 class content {
  public:

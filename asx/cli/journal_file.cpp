@@ -176,6 +176,15 @@ std::vector<event> read_until(journal_input& from, std::uint64_t at) {
 
 // ---- writing -------------------------------------------------------------------------------------------------------
 
+bool wants_binary(const std::string& to) {
+  if (to.ends_with(".asxj")) return true;
+  if (to.ends_with(".jsonl")) return false;
+  throw bad_word(
+      fmt::format("'{}' does not say which form is wanted: a name that ends in .asxj is binary, one in "
+                  ".jsonl is JSON Lines",
+                  to));
+}
+
 output_file::output_file(std::string path, bool replace) : path_(std::move(path)), replace_(replace) {
   struct stat about{};
   if (::stat(path_.c_str(), &about) == 0) {

@@ -83,6 +83,9 @@ class journal_input {
 /// before it.
 [[nodiscard]] std::vector<event> read_until(journal_input& from, std::uint64_t at = UINT64_MAX);
 
+/// Which form a journal gets by its name: .asxj is binary, .jsonl is JSON Lines; bad_word for others.
+[[nodiscard]] bool wants_binary(const std::string& to);
+
 class output_file {
  public:
   /// bad_data when `path` is there and may not be replaced, or nothing can be made beside it.

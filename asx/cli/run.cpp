@@ -31,13 +31,6 @@ scenario::play_options options_of(const run_words& w, const scenario::scenario& 
   return out;
 }
 
-bool wants_binary(const std::string& out) {
-  if (out.ends_with(".asxj")) return true;
-  if (out.ends_with(".jsonl")) return false;
-  throw bad_word(fmt::format(
-      "'{}' does not say which form is wanted: a name that ends in .asxj is binary, one in .jsonl is JSON Lines", out));
-}
-
 json failures_json(const std::vector<scenario::failure>& failures) {
   json out = json::array();
   for (const scenario::failure& f : failures) {

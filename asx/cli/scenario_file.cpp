@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -16,6 +15,7 @@
 #include "asx/cli/words.hpp"
 #include "asx/journal/codec_json.hpp"
 #include "asx/journal/file.hpp"
+#include "asx/scenario/words.hpp"
 
 namespace asx::cli {
 namespace {
@@ -23,8 +23,6 @@ namespace {
 namespace files = std::filesystem;
 
 constexpr std::size_t most_bytes = 16U << 20;
-constexpr std::array<std::string_view, 3> profile_names{name(scenario::profile::tiny), name(scenario::profile::core),
-                                                        name(scenario::profile::server)};
 
 std::string_view line_of(std::string_view text, std::uint32_t number) {
   for (std::uint32_t line = 1; line < number; ++line) {
@@ -138,10 +136,11 @@ loaded_scenario load_scenario(const std::string& path, bool is_fixture) {
 }
 
 scenario::profile parse_profile(const std::string& word) {
-  const auto found = std::find(profile_names.begin(), profile_names.end(), word);
-  if (found != profile_names.end()) return static_cast<scenario::profile>(found - profile_names.begin());
+  const auto profiles = scenario::profile_words();
+  const auto found = std::find(profiles.begin(), profiles.end(), word);
+  if (found != profiles.end()) return static_cast<scenario::profile>(found - profiles.begin());
   throw bad_word(
-      fmt::format("'{}' is no profile.{} There are tiny, core and server.", word, suggestion(word, profile_names)));
+      fmt::format("'{}' is no profile.{} There are tiny, core and server.", word, suggestion(word, profiles)));
 }
 
 scenario::play_options usual_options(const scenario::scenario& s) {

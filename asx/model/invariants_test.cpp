@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "asx/base/testing.hpp"
 #include "asx/model/lifecycle.hpp"
 
 namespace {
@@ -25,11 +26,7 @@ namespace {
 using json = nlohmann::json;
 
 std::filesystem::path invariants_folder() {
-  if (const char* root = std::getenv("ASX_ROOT")) return std::filesystem::path(root) / "conformance/invariants";
-  for (auto at = std::filesystem::current_path(); at.has_relative_path(); at = at.parent_path()) {
-    if (std::filesystem::exists(at / "LAYERS")) return at / "conformance/invariants";
-  }
-  return "conformance/invariants";
+  return asx::testing::project_folder() / "conformance/invariants";
 }
 
 // CancelRequested is cancel_requested here: the data keeps the specification's spelling.

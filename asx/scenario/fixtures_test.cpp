@@ -5,16 +5,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
+#include "asx/base/testing.hpp"
 #include "asx/scenario/player.hpp"
 #include "asx/scenario/recycled_memory.hpp"
 
@@ -24,12 +23,7 @@ namespace {
 namespace files = std::filesystem;
 
 files::path conformance_folder() {
-  if (const char* root = std::getenv("ASX_ROOT"))
-    return files::path(root) / "conformance";  // NOLINT(concurrency-mt-unsafe)
-  for (files::path at = files::current_path(); at.has_relative_path(); at = at.parent_path()) {
-    if (files::exists(at / "LAYERS")) return at / "conformance";
-  }
-  return "conformance";
+  return asx::testing::project_folder() / "conformance";
 }
 
 std::string text_of(const files::path& path) {
@@ -63,10 +57,8 @@ std::map<std::string, std::string> kept_digests() {
   return out;
 }
 
-// Scenarios of many seeds have a digest of digests, as asx conform makes it.
 std::string play_all_seeds(const std::string& id, const scenario& s, profile with, const memory_port& memory) {
-  digest_stream of_seeds;
-  std::string first;
+  std::vector<digest128> plays;
   for (const std::uint64_t seed : s.seeds) {
     play_options how;
     how.with = with;
@@ -78,11 +70,9 @@ std::string play_all_seeds(const std::string& id, const scenario& s, profile wit
       ADD_FAILURE() << id << " line " << f.at.line << ", " << name(with) << ", seed " << seed << ": " << f.step << ": "
                     << f.text;
     }
-    const std::string digits = show(v.digest);
-    of_seeds.add(std::as_bytes(std::span(digits)));
-    if (first.empty()) first = digits;
+    plays.push_back(v.digest);
   }
-  return s.seeds.size() == 1 ? first : show(of_seeds.value());
+  return show(digest_of(plays));
 }
 
 void hold_to_digests(profile with) {

@@ -12,6 +12,16 @@ verdict play(const scenario& s, const play_options& options) {
   return detail::play_run(s, options).run();
 }
 
+digest128 digest_of(std::span<const digest128> plays) {
+  if (plays.size() == 1) return plays.front();
+  digest_stream all;
+  for (const digest128& play : plays) {
+    const auto digits = play.hex();
+    all.add(std::as_bytes(std::span(digits)));
+  }
+  return all.value();
+}
+
 }  // namespace asx::scenario
 
 namespace asx::scenario::detail {
@@ -36,7 +46,10 @@ verdict play_run::run() {
                         }};
   if (const status s = world_->start(config, sink); s != status::ok) {
     count_check();
-    add_failure({s_.tree.at, "runtime", "the runtime does not start: " + std::string(name(s))});
+    const node* const settings = s_.tree.find("runtime");
+    add_failure({settings != nullptr ? settings->at : s_.tree.at, "runtime",
+                 "the runtime does not start in the profile " + std::string(name(options_.with)) + ": " +
+                     std::string(name(s)) + "; ask for less in 'contract'"});
     world_.reset();
     return std::move(out_);
   }
@@ -51,12 +64,18 @@ verdict play_run::run() {
       add_failure({s_.tree.at, "shutdown", "the shutdown does not end in quiescence: " + show_all(end.failed)});
     }
   }
+  out_.digest = world_->digest();
+  if (!s_.digest.empty()) {
+    count_check();
+    const auto digits = out_.digest.hex();
+    const std::string got(digits.data(), digits.size());
+    if (got != s_.digest) add_failure({s_.tree.find("digest")->at, "digest", "expected " + s_.digest + ", got " + got});
+  }
   if (out_.failed > most_failures) {
     out_.failures.push_back(
         {s_.tree.at, "play", "and " + std::to_string(out_.failed - most_failures) + " more failures"});
   }
   out_.limit_refusals = count_limit_refusals();
-  out_.digest = world_->digest();
   out_.ended_at = world_->look().now;
   return std::move(out_);  // What is taken down afterwards is told to what is left here.
 }

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -60,5 +61,7 @@ struct verdict {
 };
 
 [[nodiscard]] verdict play(const scenario& s, const play_options& options);
+/// One digest for the plays of a scenario under its seeds: that of the only one, or a digest of all.
+[[nodiscard]] digest128 digest_of(std::span<const digest128> plays);
 
 }  // namespace asx::scenario

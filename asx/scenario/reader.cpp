@@ -73,10 +73,20 @@ void reading::contract(const node& object, scenario& out) {
       say(object.keys_at[i], quoted(object.keys[i]) + " is no limit of the contract" + or_meant(object.keys[i], names));
     } else if (v.is(node_kind::text) && v.text == "max") {
       out.limits.push_back({found->name, found->most});
-    } else if (number({.name = found->name, .most = found->most}, v)) {
+    } else if (number({.name = found->name, .least = found->least, .most = found->most}, v)) {
       out.limits.push_back({found->name, v.number});
     }
   }
+}
+
+void reading::digest(const node& v, scenario& out) {
+  const path_scope inside(path_, "digest");
+  const bool is_hex = v.text.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (v.text.size() != 32 || !is_hex) say(v.at, quoted(v.text) + " is no digest: 32 digits, 0 to 9 and a to f.");
+  const node* const runtime = tree_.find("runtime");
+  const node* const seeds = runtime != nullptr ? runtime->find("seeds") : nullptr;
+  if (seeds != nullptr && seeds->items.size() > 1) say(v.at, "'digest' is of one play, and 'seeds' asks for several.");
+  out.digest = v.text;
 }
 
 void reading::settings(const node& object, scenario& out) {
@@ -193,6 +203,7 @@ void reading::file(scenario& out, std::string_view file_name) {
   }
   out.must_fail = flag_in(tree_, "must_fail");
   out.shuts_down = tree_.find("shutdown") == nullptr;
+  if (const node* const v = tree_.find("digest"); v != nullptr && v->is(node_kind::text)) digest(*v, out);
   const auto part = [&](std::string_view key, node_kind kind) {
     const node* const v = tree_.find(key);
     return v != nullptr && v->is(kind) ? v : nullptr;

@@ -205,7 +205,12 @@ const broken broken_files[] = {
       R"(1:81: runtime.profiles[2]: 'cor' is nothing that 'profiles' takes; did you mean 'core'?)"}},
     {"a limit with a slip", file(R"("runtime": {"contract": {"max_task": 3, "max_regions": 4294967296}}, "steps": [])"),
      {R"(1:65: runtime.contract.max_task: 'max_task' is no limit of the contract; did you mean 'max_tasks'?)",
-      R"(1:95: runtime.contract.max_regions: 'max_regions' is 0 to 4294967295, and this is 4294967296.)"}},
+      R"(1:95: runtime.contract.max_regions: 'max_regions' is 1 to 4194304, and this is 4294967296.)"}},
+    {"no region at all", file(R"("runtime": {"contract": {"max_regions": 0}}, "steps": [])"),
+     {R"(1:80: runtime.contract.max_regions: 'max_regions' is 1 to 4194304, and this is 0.)"}},
+    {"a digest that is none", file(R"("digest": "12", "runtime": {"seeds": [1, 2]}, "steps": [])"),
+     {R"(1:50: digest: '12' is no digest: 32 digits, 0 to 9 and a to f.)",
+      R"(1:50: digest: 'digest' is of one play, and 'seeds' asks for several.)"}},
     {"a script that is a text", file(R"("tasks": {"a": "b", "c": {"when_cancelled": []}}, "steps": [])"),
      {R"(1:55: tasks.a: A script is a list of steps or an object with 'steps', and this is a text.)",
       R"(1:65: tasks.c: 'steps' is missing; a script needs it.)"}},
@@ -331,7 +336,7 @@ TEST(scenario_reader, settings_reach_the_runtime) {
       "seeds": [3, "max"], "workers": 4, "order": "seeded", "leaks": "hold", "cancel_streak_limit": 2,
       "timed_streak_limit": 0, "ready_tiebreak": "rng", "coalesce_window": "1ms+5ns", "max_unobserved_cancel_polls": 7,
       "profiles": ["server", "tiny"], "trace_overflow": "reject",
-      "contract": {"max_tasks": 3, "max_bytes": "max", "max_regions": "max", "max_timer_nodes": 9}},
+      "contract": {"max_tasks": 3, "max_bytes": "max", "max_regions": "max", "max_timers": 9}},
       "steps": [{"do": "close", "status": ["REGION_NOT_OPEN", "ASX_E_FULL"], "unchanged": true}])"),
                       "", wrong);
   ASSERT_NE(s, nullptr);
@@ -352,7 +357,7 @@ TEST(scenario_reader, settings_reach_the_runtime) {
   const asx::resource_contract c = s->contract_for(profile::tiny);
   EXPECT_EQ(c.max_tasks, 3U);
   EXPECT_EQ(c.max_bytes, UINT64_MAX);
-  EXPECT_EQ(c.max_regions, UINT32_MAX);
+  EXPECT_EQ(c.max_regions, 1U << 22);
   EXPECT_EQ(c.max_timers, 9U);
   EXPECT_EQ(c.max_obligations, 64U);  // The profile's.
   EXPECT_EQ(c.overflow, asx::trace_overflow::reject);

@@ -61,6 +61,7 @@ struct contract_change {
 struct scenario {
   node tree{};
   std::string id{}, title{}, domain{}, same_as{};
+  std::string digest{};  // What every play comes to; empty: not said.
   std::vector<std::string> pins{};
   bool must_fail = false;
   bool shuts_down = true;

@@ -444,7 +444,8 @@ constexpr field_info file_fields[] = {needed(plain("scenario_dsl_version", takes
                                       plain("runtime", takes::settings, "settings"),
                                       plain("tasks", takes::scripts, "scripts by name"),
                                       plain("steps", takes::same_steps, "what the driver does"),
-                                      word("shutdown", skip, "skip: no shutdown at the end")};
+                                      word("shutdown", skip, "skip: no shutdown at the end"),
+                                      plain("digest", takes::text, "what every play comes to: 32 digits")};
 
 constexpr field_info settings[] = {number("seed", "of everything that is drawn", "0"),
                                    plain("seeds", takes::numbers, "the scenario runs once under each"),
@@ -461,30 +462,30 @@ constexpr field_info settings[] = {number("seed", "of everything that is drawn",
                                    word("trace_overflow", overflows, "what a full trace does", "ring")};
 
 using c = resource_contract;
+// What a runtime makes room for when it starts is bounded by the largest that a profile asks for.
+constexpr std::uint64_t most_room = 1U << 22;
 constexpr limit_info limits[] = {
-    {"max_tasks", &c::max_tasks},
-    {"max_regions", &c::max_regions},
-    {"max_obligations", &c::max_obligations},
-    {"max_timers", &c::max_timers},
-    {"max_channels", &c::max_channels},
+    {"max_tasks", &c::max_tasks, nullptr, most_room},
+    {"max_regions", &c::max_regions, nullptr, most_room, 1},
+    {"max_obligations", &c::max_obligations, nullptr, most_room},
+    {"max_timers", &c::max_timers, nullptr, most_room},
+    {"max_channels", &c::max_channels, nullptr, most_room},
     {"max_channel_waiters", &c::max_channel_waiters},
-    {"max_sync", &c::max_sync},
+    {"max_sync", &c::max_sync, nullptr, most_room},
     {"max_ready_queue", &c::max_ready_queue},
     {"max_cancel_queue", &c::max_cancel_queue},
-    {"max_cleanup_entries", &c::max_cleanup_entries},
+    {"max_cleanup_entries", &c::max_cleanup_entries, nullptr, most_room},
     {"max_cleanup_per_task", &c::max_cleanup_per_task},
-    {"max_finalizers", &c::max_finalizers},
+    {"max_finalizers", &c::max_finalizers, nullptr, most_room},
     {"max_finalizers_per_region", &c::max_finalizers_per_region},
     {"max_tasks_per_region", &c::max_tasks_per_region},
-    {"max_causes", &c::max_causes},
+    {"max_causes", &c::max_causes, nullptr, most_room},
     {"cause_message_bytes", &c::cause_message_bytes, nullptr, 4008},
     {"max_mask_depth", &c::max_mask_depth},
     {"coop_limit", &c::coop_limit},
-    {"max_ghost_entries", &c::max_ghost_entries},
+    {"max_ghost_entries", &c::max_ghost_entries, nullptr, most_room},
     {"max_bytes", nullptr, &c::max_bytes, UINT64_MAX},
-    {"max_trace_events", nullptr, &c::max_trace_events, UINT64_MAX},
-    {"max_timer_nodes", &c::max_timers},  // As the specification calls them.
-    {"memory_ceiling", nullptr, &c::max_bytes, UINT64_MAX},
+    {"max_trace_events", nullptr, &c::max_trace_events, most_room, 1},
 };
 
 }  // namespace

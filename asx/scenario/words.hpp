@@ -283,6 +283,7 @@ struct limit_info {
   std::uint32_t resource_contract::* narrow = nullptr;
   std::uint64_t resource_contract::* wide = nullptr;
   std::uint64_t most = UINT32_MAX;
+  std::uint64_t least = 0;
 };
 
 /// In the order of the enumeration.

@@ -63,6 +63,11 @@ TEST(scenario_words, every_limit_is_one_member_of_the_contract) {
   for (const limit_info& row : all_limits()) {
     EXPECT_NE(row.narrow == nullptr, row.wide == nullptr) << row.name;
     EXPECT_LE(row.most, row.narrow != nullptr ? UINT32_MAX : UINT64_MAX) << row.name;
+    for (const auto& c :
+         {asx::resource_contract::tiny(), asx::resource_contract::core(), asx::resource_contract::server()}) {
+      const std::uint64_t usual = row.narrow != nullptr ? c.*row.narrow : c.*row.wide;
+      EXPECT_TRUE(row.least <= usual && usual <= row.most) << row.name << " refuses what a profile has: " << usual;
+    }
   }
 }
 

@@ -48,6 +48,35 @@ template <class T>
   return report == nullptr || report->size >= sizeof report->size;
 }
 
+/// All limits that both forms of a contract have, either way.
+template <class From, class To>
+void copy_limits(const From& from, To& to) noexcept {
+  to.version = from.version;
+  to.max_tasks = from.max_tasks;
+  to.max_regions = from.max_regions;
+  to.max_obligations = from.max_obligations;
+  to.max_timers = from.max_timers;
+  to.max_channels = from.max_channels;
+  to.max_channel_waiters = from.max_channel_waiters;
+  to.max_sync = from.max_sync;
+  to.max_ready_queue = from.max_ready_queue;
+  to.max_cancel_queue = from.max_cancel_queue;
+  to.max_cleanup_entries = from.max_cleanup_entries;
+  to.max_cleanup_per_task = from.max_cleanup_per_task;
+  to.max_finalizers = from.max_finalizers;
+  to.max_finalizers_per_region = from.max_finalizers_per_region;
+  to.max_tasks_per_region = from.max_tasks_per_region;
+  to.max_causes = from.max_causes;
+  to.cause_message_bytes = from.cause_message_bytes;
+  to.max_mask_depth = from.max_mask_depth;
+  to.coop_limit = from.coop_limit;
+  to.max_ghost_entries = from.max_ghost_entries;
+  to.max_bytes = from.max_bytes;
+  to.max_trace_events = from.max_trace_events;
+  to.reserve_all = from.reserve_all;
+  to.overflow = static_cast<decltype(to.overflow)>(from.overflow);
+}
+
 [[nodiscard]] inline std::string_view text(const char* terminated) noexcept {
   return terminated == nullptr ? std::string_view() : std::string_view(terminated);
 }

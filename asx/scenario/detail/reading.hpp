@@ -71,6 +71,7 @@ class reading {
 
   // ---- reader.cpp
   void identity(scenario& out, std::string_view file_name);
+  void digest(const node& v, scenario& out);
   void settings(const node& object, scenario& out);
   void contract(const node& object, scenario& out);
   void scripts(const node& object, scenario& out);
