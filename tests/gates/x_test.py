@@ -27,7 +27,7 @@ class x_script(unittest.TestCase):
     def test_help_names_every_verb(self):
         code, out, _ = x("help")
         self.assertEqual(code, 0)
-        for verb in "demo test soak lab fuzz bench conform mutate consumer fmt tidy docs ci help".split():
+        for verb in "demo test soak lab fuzz bench guard conform mutate consumer fmt tidy docs ci help".split():
             self.assertIn(f"\n  {verb} ", out)
 
     def test_an_unknown_verb_gets_a_suggestion(self):
@@ -54,6 +54,13 @@ class x_script(unittest.TestCase):
     def test_an_unknown_fault_or_component_is_told(self):
         self.assert_usage(["mutate", "--list", "--only", "whel"], "unknown component 'whel'", "wheel")
         self.assert_usage(["mutate", "--list", "--id", "W999"], "no fault has the id 'W999'")
+
+    def test_an_unknown_problem_of_the_guard_gets_a_suggestion(self):
+        self.assert_usage(["guard", "--only", "yeild"], "unknown problem 'yeild'", "Did you mean 'yield'?")
+
+    def test_a_budget_is_not_changed_without_a_reason(self):
+        self.assert_usage(["guard", "--update"], "--update and --why TEXT go together")
+        self.assert_usage(["guard", "--why", "because"], "--update and --why TEXT go together")
 
     def test_two_words_in_one_are_no_verb(self):
         self.assert_usage(["demo test"], "unknown verb 'demo test'")
