@@ -108,7 +108,9 @@ def judge(rows, program, out):
     """Says what is wrong and what to do; whether all is well."""
     well = True
     for r in rows:
-        figures = f"from {r['budget']} to {r['instructions']} instructions, {r['change_percent']:+.1f} %" if r["change_percent"] is not None else ""
+        figures = ""
+        if r["change_percent"] is not None:
+            figures = f"from {r['budget']} to {r['instructions']} instructions, {r['change_percent']:+.1f} %"
         if r["verdict"] == "dearer":
             print(f"guard: {r['name']} ({r['operation']}) grew {figures}; {LIMIT_PERCENT:.0f} % is allowed", file=out)
             print(f"       where they go: {' '.join(CALLGRIND)} --callgrind-out-file=guard.out {program} {r['name']}"
@@ -122,8 +124,8 @@ def judge(rows, program, out):
             print(f"guard: the budget has {r['name']}, and the program does not; ./x guard --update --why TEXT takes it out", file=out)
         well = well and r["verdict"] in ("same", "cheaper")
     if any(r["verdict"] == "dearer" for r in rows):
-        print('guard: mend it; or, if it buys something: ./x guard --update --why "what it buys", and commit bench/budget.json with the change',
-              file=out)
+        print('guard: mend it; or, if it buys something: ./x guard --update --why "what it buys", and commit '
+              "bench/budget.json with the change", file=out)
     return well
 
 
@@ -173,6 +175,8 @@ def main():
         return 0
     if shutil.which("valgrind") is None:
         parser.error("valgrind is not installed; ./x guard installs it")
+    if not os.access(args.program, os.X_OK):
+        parser.error(f"there is no program {args.program}; ./x guard builds it")
     about = ask(args.program)
     budget = json.loads(args.budget.read_text(encoding="utf-8")) if args.budget.exists() else {}
     is_ours = not budget or all(about[k] == budget.get(k) for k in MAKERS)
