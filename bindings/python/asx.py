@@ -39,6 +39,7 @@ import json
 import os
 import pathlib
 import traceback
+import weakref
 from ctypes import byref, c_void_p, sizeof
 from dataclasses import dataclass
 
@@ -96,6 +97,7 @@ _config = _struct("asx_runtime_config", "size size; asx_resource_contract contra
                   "u32 max_unobserved_cancel_polls; int ghosts; u64 coalesce_window_ns; int journaling, clock_kind; "
                   "asx_clock clock; asx_park park; asx_sink sink; ptr writer; asx_panic_hook panic; asx_log_hook log; "
                   "asx_memory memory; u32 max_foreign; u64 foreign_grace_ns")
+_SWITCHES = ("overflow", "reserve_all")  # Of the contract: 0 or 1.
 _task_spec = _struct("asx_task_spec", "size size; ptr poll, context, drop; asx_budget budget; u8 priority; "
                      "bool is_held; text name")
 _region_spec = _struct("asx_region_spec", "size size; asx_budget budget; u32 max_tasks; "
@@ -224,6 +226,16 @@ def _word(number, bits=64):
         raise _error(Status.INVALID_ARGUMENT, f" ({number!r} is no unsigned number of {bits} bits)")
     return number
 
+def _one_of(kinds, number):
+    if not isinstance(number, int) or number not in list(kinds):
+        raise _error(Status.INVALID_ARGUMENT, f" ({number!r} is no {kinds.__name__})")
+    return number
+
+def _callable(function, what):
+    if function is not None and not callable(function):
+        raise TypeError(f"{what} is called, and {function!r} cannot be")
+    return function
+
 # ---- values ------------------------------------------------------------------------------------------------------
 
 @dataclass(frozen=True)
@@ -277,6 +289,7 @@ def budget(deadline=NO_TIME, polls=UNLIMITED, cost=UNLIMITED):
 _numbers = itertools.count(1)
 _kept = {}    # Tasks and regions, until they have ended.
 _values = {}  # What channels hold: the value and who is told when nobody receives it.
+_taken = weakref.WeakSet()  # Generators that are tasks.
 
 def _take(number):
     return _values.pop(number)[0]
@@ -380,9 +393,10 @@ class _Owned:
 
     def _begin(self, ask, region, spec):
         """C keeps it by number until it has ended; a refused one it does not keep."""
-        spec.context = number = next(_numbers)
+        runtime, number = self._home._alive, next(_numbers)
+        spec.context = number
         _kept[number] = self
-        status = ask(self._home._alive, region, byref(spec), byref(self._handle))
+        status = ask(runtime, region, byref(spec), byref(self._handle))
         if status != 0:
             del _kept[number]
             raise _error(status)
@@ -422,6 +436,7 @@ class Task(_Owned):
         if self.outcome is not None:
             return False
         newly = ctypes.c_bool()
+        _one_of(CancelKind, kind)
         _ok(_c.asx_task_request_cancel(self._home._alive, self._handle, kind, _bytes(message), byref(newly)))
         return newly.value
 
@@ -498,15 +513,19 @@ class Region(_Owned):
         """A task of this region. It begins when the runtime runs."""
         if not inspect.isgenerator(generator) or inspect.getgeneratorstate(generator) != inspect.GEN_CREATED:
             raise TypeError("a task is a generator that has not begun: spawn(work(...)), where work yields")
+        if generator in _taken:
+            raise ValueError("a generator is one task, and this one already is: call its function again for another")
         spec = _sized(_task_spec, poll=_address(_poll), drop=_address(_drop), budget=limits or budget(),
                       priority=_word(priority, 8), name=_bytes(name))
-        return Task(self._home, generator, name)._begin(_c.asx_task_spawn, self._handle, spec)
+        task = Task(self._home, generator, name)._begin(_c.asx_task_spawn, self._handle, spec)
+        _taken.add(generator)
+        return task
 
     def channel(self, capacity, destroy=None):
         """A sender and a receiver. destroy(value) is told of each value that nobody received."""
         if _word(capacity, 32) == 0:
             raise _error(Status.INVALID_ARGUMENT, " (a channel has at least one slot)")
-        tx, rx = Sender(self._home, _sender(), destroy), Receiver(self._home, _receiver())
+        tx, rx = Sender(self._home, _sender(), _callable(destroy, "destroy")), Receiver(self._home, _receiver())
         _ok(_c.asx_channel_create(self._home._alive, self._handle, capacity, _address(_destroy), byref(tx._end),
                                   byref(rx._end)))
         return tx, rx
@@ -525,6 +544,7 @@ class Region(_Owned):
 
     def close(self, kind=CancelKind.USER, message=None):
         """Asks everything below to cancel; the runtime brings it to its end."""
+        _one_of(CancelKind, kind)
         _ok(_c.asx_region_close(self._home._alive, self._handle, kind, _bytes(message)))
 
     def closed(self):
@@ -572,8 +592,11 @@ class _End:
         return self
 
     def __exit__(self, *_):
-        if self._home._runtime is not None:
+        try:
             self.drop()
+        except AsxError as e:  # Dropped before, or gone with its runtime: nothing is left to do.
+            if e.status != Status.STALE_HANDLE:
+                raise
 
 class Sender(_End):
     """`with tx:` drops it at the end; the last one that goes tells the receiver."""
@@ -663,15 +686,16 @@ class Runtime:
 
     def __init__(self, *, seed=None, profile=Profile.CORE, log=None, **contract):
         """log(level, line) is told of leaks, failed cleanups, forced ends and panics; it must not call asx."""
-        config = _config()
+        config, _ = _config(), _callable(log, "log")
         self._runtime = self._interrupt = self._last_digest = None
-        _ok(_c.asx_runtime_config_init(byref(config), sizeof(config), profile))
+        _ok(_c.asx_runtime_config_init(byref(config), sizeof(config), _one_of(Profile, profile)))
         if seed is not None:
             config.seed = _word(seed)
         for limit, number in contract.items():
-            if limit not in dict(config.contract._fields_):
+            kind = dict(config.contract._fields_).get(limit)
+            if kind is None:
                 raise TypeError(f"there is no limit '{limit}' in a resource contract")
-            setattr(config.contract, limit, number)
+            setattr(config.contract, limit, _word(number, 1 if limit in _SWITCHES else 8 * sizeof(kind)))
         if log is not None:  # Kept as long as this runtime, which calls it.
             self._log = _LOG(lambda _, level, line: log(level, line.decode("utf-8", "replace")))
             config.log.log = _address(self._log)
@@ -682,7 +706,18 @@ class Runtime:
         self._runtime = made.value
         self.root = Region(self)
         _ok(_c.asx_region_root(self._runtime, byref(self.root._handle)))
-        self.region, self.spawn, self.channel = self.root.region, self.root.spawn, self.root.channel
+
+    def region(self, *words, **named):
+        """Below the root: Region.region."""
+        return self.root.region(*words, **named)
+
+    def spawn(self, *words, **named):
+        """A task of the root: Region.spawn."""
+        return self.root.spawn(*words, **named)
+
+    def channel(self, *words, **named):
+        """A channel of the root: Region.channel."""
+        return self.root.channel(*words, **named)
 
     @property
     def _alive(self):
@@ -706,9 +741,9 @@ class Runtime:
         if status != 0:
             raise _error(status, "\n" + self.describe())
         self._last_digest = self.digest()
+        self.root._end()
         _ok(_c.asx_runtime_destroy(self._runtime))
         self._runtime = None
-        del self.region, self.spawn, self.channel  # They lead back here; nothing is left for the collector.
         self._raise_interrupt()
 
     def run(self, max_steps=MAX_STEPS):

@@ -31,6 +31,10 @@ class Thing:
     """Something that can be watched."""
 
 
+def nothing():
+    yield asx.checkpoint()
+
+
 def produce(tx, values):
     with tx:
         for value in values:
@@ -362,9 +366,6 @@ class bindings(unittest.TestCase):
         self.assertTrue(any("leaked" in line for line in lines), lines)
 
     def test_wrong_use_is_refused(self):
-        def nothing():
-            yield asx.checkpoint()
-
         def yields_no_operation():
             try:
                 yield 5
@@ -413,6 +414,53 @@ class bindings(unittest.TestCase):
         for call in (rt.run, rx.try_recv, rt.describe, rt.events, lambda: rt.root.timer(1)):
             self.refused(Status.STALE_HANDLE, call)
         rt.close()
+
+    def test_numbers_that_do_not_fit_are_refused(self):
+        for limits in ({"max_tasks": 2**32}, {"max_tasks": 2**32 + 5}, {"max_tasks": 1.5}, {"max_bytes": -5},
+                       {"overflow": 9}, {"reserve_all": 7}, {"profile": 9}, {"profile": "tiny"}, {"seed": 2**64}):
+            self.refused(Status.INVALID_ARGUMENT, asx.Runtime, **limits)
+        self.assertRaises(TypeError, asx.Runtime, log=3)
+        with asx.Runtime(max_bytes=2**40, reserve_all=True) as rt:
+            task, region = rt.spawn(nothing()), rt.region()
+            for kind in (2**32, 2**32 + 10, 99, "user"):
+                self.refused(Status.INVALID_ARGUMENT, task.cancel, kind)
+                self.refused(Status.INVALID_ARGUMENT, region.close, kind)
+            self.assertRaises(TypeError, rt.channel, 1, destroy=3)
+            self.assertEqual((task.state, region.state), ("created", "open"))
+
+    def test_a_generator_is_one_task(self):
+        with asx.Runtime(max_tasks=1) as rt:
+            first, second = nothing(), nothing()
+            task = rt.spawn(first)
+            self.assertRaises(ValueError, rt.spawn, first)
+            self.refused(Status.RESOURCE_EXHAUSTED, rt.spawn, second)
+            rt.run()
+            self.assertEqual(task.outcome.kind, OutcomeKind.OK)
+            rt.spawn(second)  # A refused one was not taken.
+
+    def test_a_closed_runtime_refuses_and_keeps_nothing(self):
+        with asx.Runtime() as rt:
+            region = rt.region()
+            self.assertIsNone(rt.root.outcome)
+        for call in (lambda: rt.spawn(nothing()), lambda: region.spawn(nothing()), rt.region,
+                     lambda: rt.channel(1)):
+            self.refused(Status.STALE_HANDLE, call)
+        self.assertEqual(asx._kept, {})
+        self.assertEqual((rt.root.state, rt.root.outcome.kind, rt.root.leaked), ("closed", OutcomeKind.OK, 0))
+
+    def test_with_accepts_an_end_that_was_dropped_in_it(self):
+        def work(tx, rx):
+            with tx, rx:
+                yield tx.send(1)
+                tx.drop()
+                rx.drop()
+        with asx.Runtime() as rt:
+            task = rt.spawn(work(*rt.channel(1)))
+            rt.run()
+            self.assertEqual(task.outcome.kind, OutcomeKind.OK)
+            tx, rx = rt.channel(1)
+            tx.drop()
+            self.refused(Status.STALE_HANDLE, tx.drop)
 
     # ---- the same again ----
 
