@@ -19,7 +19,8 @@ file, else whatever the loader finds.
    spent the task is ended: GeneratorExit is raised where it waits.
 4  A task that returns is ok, with what it returned; one that lets an AsxError out has failed with that status; one
    that lets Cancelled out is cancelled; any other exception ends it panicked, with the exception's text. None crosses
-   into C: KeyboardInterrupt and SystemExit shut the runtime down, and are raised again by the run.
+   into C: KeyboardInterrupt and SystemExit shut the runtime down, and are raised again by the run, wherever they came:
+   in a task, a hook, or between two polls. A signal's handler runs in the program's own code, or between two polls.
 5  A channel keeps a value alive exactly from the send to the receive; what nobody received goes to the channel's
    `destroy`. A refused value stays the caller's.
 6  Same program, same seed, same profile: same digest. Time is virtual: a run moves it to what is due next. Nothing of
@@ -38,8 +39,9 @@ import itertools
 import json
 import os
 import pathlib
+import signal
+import threading
 import traceback
-import weakref
 from ctypes import byref, c_void_p, sizeof
 from dataclasses import dataclass
 
@@ -207,6 +209,9 @@ class Cancelled(BaseException):
         self.reason = reason
         super().__init__(f"{reason.kind.name}: {reason.root.message}")
 
+def _is_interrupt(e):
+    return not isinstance(e, (Exception, Cancelled, GeneratorExit))
+
 def _error(status, more=""):
     return (Disconnected if status == Status.DISCONNECTED else AsxError)(status, more)
 
@@ -288,39 +293,52 @@ def budget(deadline=NO_TIME, polls=UNLIMITED, cost=UNLIMITED):
 
 _numbers = itertools.count(1)
 _kept = {}    # Tasks and regions, until they have ended.
-_values = {}  # What channels hold: the value and who is told when nobody receives it.
-_taken = weakref.WeakSet()  # Generators that are tasks.
+_values = {}  # What channels hold: the value, and the end that sent it, which knows who is told when nobody receives.
+_taken = set()  # Generators that are tasks.
 
 def _take(number):
     return _values.pop(number)[0]
 
-def _give(send, at, value, destroy):
+def _give(send, at, value, end):
     """Hands a value over; a refused one is the caller's again."""
     number = next(_numbers)
-    _values[number] = (value, destroy)
+    _values[number] = (value, end)
     status = send(at, number)
     if status != 0:
         _take(number)
     return status
 
-# An exception that leaves one of these is printed by sys.unraisablehook; C does not see it.
+_border = set()  # Code that C calls, or that calls the program's.
+
+def _at_border(function):
+    _border.add(function.__code__)
+    return function
+
+# An exception that leaves one of these is printed by sys.unraisablehook; C does not see it. Interrupts do not leave.
 @ctypes.CFUNCTYPE(ctypes.c_int, c_void_p, c_void_p)
+@_at_border
 def _poll(number, cx):
     return _kept[number]._step(cx)
 
 @ctypes.CFUNCTYPE(None, c_void_p)
+@_at_border
 def _drop(number):
     _kept.pop(number)._end()
 
 @ctypes.CFUNCTYPE(None, c_void_p, _region_handle)
+@_at_border
 def _closed(number, _region):
     _kept.pop(number)._end()
 
 @ctypes.CFUNCTYPE(None, c_void_p)
+@_at_border
 def _destroy(number):
-    value, destroy = _values.pop(number)
-    if destroy is not None:
-        destroy(value)
+    value, end = _values.pop(number)
+    try:
+        if end._destroy is not None:
+            end._destroy(value)
+    except BaseException as e:
+        end._home._caught(e)
 
 _TEXT = ctypes.CFUNCTYPE(None, c_void_p, c_void_p, ctypes.c_size_t)
 _LOG = ctypes.CFUNCTYPE(None, c_void_p, ctypes.c_int, ctypes.c_char_p)
@@ -328,6 +346,60 @@ _PANIC = ctypes.CFUNCTYPE(None, c_void_p, ctypes.c_char_p)
 
 def _address(function):
     return ctypes.cast(function, c_void_p).value
+
+# ---- signals: while C runs, none of them raises inside of asx ----------------------------------------------------
+
+_handlers = {}  # Whom _note stands in for.
+_noted = []     # Signals that wait for the next poll, or for the end of the call.
+_depth = 0      # How many calls that call back are under way on the main thread.
+
+def _note(number, frame):
+    """In the program's code a signal acts at once, and its task gets what the handler raises. In asx's own, called by
+    C, an exception would be lost, and with it the half of a step: there it waits. In a function of asx that a task
+    called it waits as well, unless another one waits already: the task might never yield."""
+    inner, is_ours = None, frame.f_globals is globals()
+    while frame is not None and frame.f_code not in _border:
+        inner, frame = frame, frame.f_back
+    is_called = frame is not None and inner is not None and inner.f_globals is not globals()
+    if _depth == 0 or is_called and (not is_ours or _noted):
+        return _handlers[number](number, frame)
+    _noted.append(number)
+
+class _Shield:
+    """Around a call of C that calls back. The outermost of a runtime raises what interrupted it."""
+
+    def __init__(self, home):
+        self._home = home
+
+    def __enter__(self):
+        global _depth
+        self._home._calls += 1
+        if threading.current_thread() is not threading.main_thread():
+            return  # Signals are the main thread's.
+        for number in range(1, signal.NSIG) if _depth == 0 else ():
+            handler = signal.getsignal(number)
+            if callable(handler) and handler is not _note:
+                _handlers[number] = handler
+                signal.signal(number, _note)
+        _depth += 1
+
+    def __exit__(self, *_):
+        global _depth
+        if threading.current_thread() is threading.main_thread():
+            _depth -= 1  # From here on _note only passes on: one that is left in place does no harm.
+            for number, handler in list(_handlers.items()) if _depth == 0 else ():
+                if signal.getsignal(number) is _note:
+                    signal.signal(number, handler)
+        self._home._calls -= 1
+        if self._home._calls != 0:
+            return
+        self._home._heed()
+        interrupt, self._home._interrupt = self._home._interrupt, None
+        try:
+            if interrupt is not None:
+                raise interrupt
+        finally:
+            del interrupt  # Its traceback leads here.
 
 # ---- operations: what a task yields ------------------------------------------------------------------------------
 
@@ -440,10 +512,13 @@ class Task(_Owned):
         _ok(_c.asx_task_request_cancel(self._home._alive, self._handle, kind, _bytes(message), byref(newly)))
         return newly.value
 
+    @_at_border
     def _step(self, cx):
         """One poll: goes on until an operation waits."""
         try:
             failure = value = None
+            if _noted or self._home._must_stop:
+                self._home._heed()
             while True:
                 if self._operation is not None:
                     try:
@@ -464,26 +539,31 @@ class Task(_Owned):
                 else:
                     failure = TypeError(f"a task yields operations of asx, and not {asked!r}")
         except StopIteration as end:
-            self._value = end.value
-            if isinstance(end.value, int) and 0 <= end.value <= UNLIMITED:
-                _c.asx_cx_set_value(cx, end.value)
-            return _READY
-        except AsxError as e:
+            return self._return(cx, end.value)
+        except BaseException as e:
+            return self._fail(cx, e)
+
+    def _return(self, cx, value):
+        self._value = value
+        if isinstance(value, int) and 0 <= value <= UNLIMITED:
+            _c.asx_cx_set_value(cx, value)
+        return _READY
+
+    def _fail(self, cx, e):
+        if isinstance(e, AsxError):
             _c.asx_cx_set_error(cx, e.status, 0)
             return _ERROR
-        except BaseException as e:
-            if isinstance(e, Cancelled) and self._hears:
-                return _READY
-            self.traceback = traceback.format_exc()
-            try:
-                text = f"{type(e).__name__}: {e}"
-            except Exception:
-                text = type(e).__name__
-            _c.asx_cx_panic(cx, _bytes(text))
-            if not isinstance(e, (Exception, Cancelled)):
-                self._home._interrupt = e
-                _c.asx_runtime_begin_shutdown(self._home._alive, CancelKind.SHUTDOWN, b"interrupted")
+        if isinstance(e, Cancelled) and self._hears:
             return _READY
+        self.traceback = "".join(traceback.format_exception(e))
+        try:
+            text = f"{type(e).__name__}: {e}"
+        except Exception:
+            text = type(e).__name__
+        _c.asx_cx_panic(cx, _bytes(text))
+        if _is_interrupt(e):
+            self._home._stop_for(e)
+        return _READY
 
     def _hear(self, cx):
         """From here on operations wait as usual, so that cleanup may use them."""
@@ -493,10 +573,15 @@ class Task(_Owned):
         _ok(_c.asx_cx_mask(cx))
         return Cancelled(Reason._of(reason, self._home._alive))
 
+    @_at_border
     def _end(self):
-        super()._end()
+        _Owned._end(self)
         generator, self._generator, self._operation = self._generator, None, None
-        generator.close()  # What it raises now is nobody's: sys.unraisablehook prints it.
+        _taken.discard(generator)
+        try:
+            generator.close()
+        except BaseException as e:
+            self._home._caught(e)
 
 class Region(_Owned):
     """Owns tasks, channels, timers, obligations, regions. Once closed it has an `outcome`, and `leaked` counts."""
@@ -545,7 +630,8 @@ class Region(_Owned):
     def close(self, kind=CancelKind.USER, message=None):
         """Asks everything below to cancel; the runtime brings it to its end."""
         _one_of(CancelKind, kind)
-        _ok(_c.asx_region_close(self._home._alive, self._handle, kind, _bytes(message)))
+        with _Shield(self._home):
+            _ok(_c.asx_region_close(self._home._alive, self._handle, kind, _bytes(message)))
 
     def closed(self):
         """Operation: waits until this region is closed, and gives its outcome. Cancel point: yes."""
@@ -626,7 +712,7 @@ class Sender(_End):
             permit = _permit()
             status = _c.asx_channel_reserve(self._at, cx, byref(permit))
             if status == 0:
-                status = _give(_c.asx_send_permit_send, byref(permit), value, self._destroy)
+                status = _give(_c.asx_send_permit_send, byref(permit), value, self)
             return status, None
         return Operation(ask)
 
@@ -637,7 +723,7 @@ class Sender(_End):
 
     def try_send(self, value):
         """FULL: no slot, or others wait for one."""
-        _ok(_give(_c.asx_channel_try_send, self._at, value, self._destroy))
+        _ok(_give(_c.asx_channel_try_send, self._at, value, self))
 
 class Permit(_End):
     """A slot of a channel: to be sent or aborted, once. `with permit:` aborts what was not sent."""
@@ -648,7 +734,7 @@ class Permit(_End):
 
     def send(self, value):
         """Never waits. Disconnected: nobody receives any more, and the value is still the caller's."""
-        _ok(_give(_c.asx_send_permit_send, self._at, value, self._destroy))
+        _ok(_give(_c.asx_send_permit_send, self._at, value, self))
 
     def abort(self):
         _c.asx_send_permit_abort(self._at)
@@ -677,7 +763,8 @@ class Receiver(_End):
         return _take(number.value)
 
     def drop(self):
-        _ok(_c.asx_channel_drop_receiver(self._at))
+        with _Shield(self._home):
+            _ok(_c.asx_channel_drop_receiver(self._at))
 
 # ---- runtimes ----------------------------------------------------------------------------------------------------
 
@@ -687,7 +774,10 @@ class Runtime:
     def __init__(self, *, seed=None, profile=Profile.CORE, log=None, **contract):
         """log(level, line) is told of leaks, failed cleanups, forced ends and panics; it must not call asx."""
         config, _ = _config(), _callable(log, "log")
-        self._runtime = self._interrupt = self._last_digest = None
+        self._runtime = self._last_digest = None
+        self._interrupt, self._must_stop = None, False  # What the run will raise; whether C does not know yet.
+        self._calls = 0  # Shields that are up.
+        self._is_main = threading.current_thread() is threading.main_thread()
         _ok(_c.asx_runtime_config_init(byref(config), sizeof(config), _one_of(Profile, profile)))
         if seed is not None:
             config.seed = _word(seed)
@@ -697,10 +787,14 @@ class Runtime:
                 raise TypeError(f"there is no limit '{limit}' in a resource contract")
             setattr(config.contract, limit, _word(number, 1 if limit in _SWITCHES else 8 * sizeof(kind)))
         if log is not None:  # Kept as long as this runtime, which calls it.
-            self._log = _LOG(lambda _, level, line: log(level, line.decode("utf-8", "replace")))
-            config.log.log = _address(self._log)
-            self._panic = _PANIC(lambda _, text: log(2, text.decode("utf-8", "replace")))
-            config.panic.panic = _address(self._panic)
+            @_at_border
+            def tell(_, level, line):
+                try:
+                    log(level, line.decode("utf-8", "replace"))
+                except BaseException as e:
+                    self._caught(e)
+            self._log, self._panic = _LOG(tell), _PANIC(_at_border(lambda _, text: tell(None, 2, text)))
+            config.log.log, config.panic.panic = _address(self._log), _address(self._panic)
         made = c_void_p()
         _ok(_c.asx_runtime_create(byref(config), byref(made)))
         self._runtime = made.value
@@ -735,16 +829,16 @@ class Runtime:
         """Shuts down and frees; again: nothing. What does not come to rest is not freed, and told."""
         if self._runtime is None:
             return
-        status = _c.asx_runtime_shutdown(self._runtime, _word(grace_ns), MAX_STEPS, None)
-        if status in (Status.REENTRANT, Status.WRONG_THREAD):
-            raise _error(status)
-        if status != 0:
-            raise _error(status, "\n" + self.describe())
-        self._last_digest = self.digest()
-        self.root._end()
-        _ok(_c.asx_runtime_destroy(self._runtime))
-        self._runtime = None
-        self._raise_interrupt()
+        with _Shield(self):
+            status = _c.asx_runtime_shutdown(self._runtime, _word(grace_ns), MAX_STEPS, None)
+            if status in (Status.REENTRANT, Status.WRONG_THREAD):
+                raise _error(status)
+            if status != 0:
+                raise _error(status, "\n" + self.describe())
+            self._last_digest = self.digest()
+            self.root._end()
+            _ok(_c.asx_runtime_destroy(self._runtime))
+            self._runtime = None
 
     def run(self, max_steps=MAX_STEPS):
         """Until nothing is left to do; time jumps to what is due. How many steps it took. STEP_LIMIT: work is left."""
@@ -756,15 +850,32 @@ class Runtime:
 
     def _run(self, function, max_steps):
         report = _sized(_run_report)
-        status = function(self._alive, _word(max_steps), byref(report))
-        self._raise_interrupt()
-        _ok(status)
+        with _Shield(self):
+            _ok(function(self._alive, _word(max_steps), byref(report)))
         return report.steps
 
-    def _raise_interrupt(self):
-        interrupt, self._interrupt = self._interrupt, None
-        if interrupt is not None:
-            raise interrupt
+    def _caught(self, e):
+        """What a hook let out: an interrupt is the run's to raise, anything else is nobody's, and printed."""
+        if not _is_interrupt(e):
+            raise e
+        self._stop_for(e)
+
+    def _stop_for(self, e):
+        self._interrupt = self._interrupt or e
+        self._must_stop = True
+        self._heed()
+
+    def _heed(self):
+        """Signals that were noted have their turn, and C learns of an interrupt; a hook cannot tell it."""
+        while _noted and self._is_main:
+            number = _noted.pop(0)
+            try:
+                _handlers[number](number, inspect.currentframe())
+            except BaseException as e:
+                self._interrupt, self._must_stop = self._interrupt or e, True
+        if self._must_stop and self._runtime is not None:
+            status = _c.asx_runtime_begin_shutdown(self._runtime, CancelKind.SHUTDOWN, b"interrupted")
+            self._must_stop = status == Status.REENTRANT
 
     def _ask(self, function, out):
         _ok(function(self._alive, byref(out)))
@@ -794,8 +905,9 @@ class Runtime:
 
     def _text(self, function):
         pieces = []
-        put = _TEXT(lambda _, text, size: pieces.append(ctypes.string_at(text, size)))
-        _ok(function(self._alive, _address(put), None))
+        put = _TEXT(_at_border(lambda _, text, size: pieces.append(ctypes.string_at(text, size))))
+        with _Shield(self):
+            _ok(function(self._alive, _address(put), None))
         return b"".join(pieces).decode("utf-8", "replace")
 
     def digest(self):

@@ -9,6 +9,7 @@ import gc
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -339,6 +340,114 @@ class bindings(unittest.TestCase):
             with self.assertRaises(KeyboardInterrupt):
                 rt.run()
             self.assertEqual((task.outcome.kind, other.outcome.kind), (OutcomeKind.PANICKED, OutcomeKind.CANCELLED))
+
+    def test_no_signal_is_lost_and_nothing_with_it(self):
+        # Goal:   wherever in a run a handler raises, the run raises it, and every task still gets its outcome.
+        # Method: a timer interrupts forty runs, each a little later, so that it meets polls, ends and hooks alike.
+        def interrupt(*_):
+            raise KeyboardInterrupt
+        lost = []
+        self.addCleanup(setattr, sys, "unraisablehook", sys.unraisablehook)
+        sys.unraisablehook = lost.append
+        self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, interrupt))
+        told = 0
+        for n in range(40):
+            rt = asx.Runtime(log=lambda level, line: None)
+            tasks = []
+            for _ in range(100):
+                tx, rx = rt.channel(1, destroy=lambda value: None)
+                tasks += [rt.spawn(produce(tx, [[1], [2], [3]])), rt.spawn(collect(rx))]
+            is_told = is_over = False
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 0.0001 * (n + 1))
+                rt.run()
+                is_over = True
+                rt.close()
+                is_over = signal.setitimer(signal.ITIMER_REAL, 0)[0] > 0
+            except KeyboardInterrupt:
+                is_told = True
+            self.assertNotEqual((is_told, is_over), (False, False))
+            told += is_told
+            rt.close()
+            self.assertEqual([t.outcome for t in tasks if t.outcome is None], [])
+        self.assertGreater(told, 0)
+        self.assertEqual((asx._kept, asx._values, asx._noted, lost), ({}, {}, [], []))
+
+    def test_an_interrupt_in_a_hook_is_raised_by_the_run(self):
+        def interrupt(*_):
+            signal.raise_signal(signal.SIGINT)
+
+        def leaves_a_value(tx, rx):
+            yield tx.send(1)
+            rx.drop()
+            yield asx.sleep(asx.SECOND)
+
+        def panics(*_):
+            yield asx.checkpoint()
+            raise ValueError
+
+        def stubborn(*_):
+            try:
+                while True:
+                    yield asx.yield_()
+            except GeneratorExit:
+                interrupt()
+                raise
+        for work, hooks in ((leaves_a_value, {"destroy": interrupt}), (panics, {"log": interrupt}), (stubborn, {})):
+            with self.subTest(work.__name__), asx.Runtime(log=hooks.get("log")) as rt:
+                task = rt.spawn(work(*rt.channel(1, destroy=hooks.get("destroy"))), limits=asx.budget(polls=50))
+                with self.assertRaises(KeyboardInterrupt):
+                    rt.run()
+                    rt.close()
+                rt.close()
+                self.assertIsNotNone(task.outcome)
+        with asx.Runtime() as rt:
+            tx, rx = rt.channel(1, destroy=interrupt)
+            tx.try_send(1)
+            self.assertRaises(KeyboardInterrupt, rx.drop)
+        self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
+
+    def test_a_task_that_does_not_yield_can_be_interrupted(self):
+        def endless(tx, quietly):
+            while True:
+                try:
+                    quietly and tx.try_send(1)
+                except asx.AsxError:
+                    pass
+            yield
+        for quietly in (False, True):
+            with asx.Runtime() as rt:
+                task = rt.spawn(endless(rt.channel(1)[0], quietly))
+                signal.setitimer(signal.ITIMER_REAL, 0.02, 0.002)
+                self.addCleanup(signal.setitimer, signal.ITIMER_REAL, 0)
+
+                def interrupt(*_):
+                    signal.setitimer(signal.ITIMER_REAL, 0)
+                    raise KeyboardInterrupt
+                self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, interrupt))
+                self.assertRaises(KeyboardInterrupt, rt.run)
+                self.assertEqual(task.outcome.kind, OutcomeKind.PANICKED)
+
+    def test_a_handler_of_the_program_is_called_and_may_use_asx(self):
+        def stop(*_):
+            calls.append(signal.getsignal(signal.SIGTERM))
+            day.close(message="closing time")
+
+        def work():
+            while True:
+                yield asx.sleep(asx.SECOND)
+                if rt.now == 5 * asx.SECOND:
+                    asx._note(signal.SIGTERM, sys._getframe()) if is_ours else signal.raise_signal(signal.SIGTERM)
+        for is_ours in (False, True):
+            calls = []
+            before = signal.signal(signal.SIGTERM, stop)
+            self.addCleanup(signal.signal, signal.SIGTERM, before)
+            with asx.Runtime() as rt:
+                day = rt.region()
+                task = day.spawn(work())
+                rt.run(max_steps=1000)
+                self.assertEqual((len(calls), task.outcome.reason.root.message), (1, "closing time"))
+            self.assertIs(signal.getsignal(signal.SIGTERM), stop)
 
     def test_a_run_without_end_meets_its_limit(self):
         def endless():
