@@ -296,9 +296,16 @@ _kept = {}    # Tasks and regions, until they have ended.
 _values = {}  # What channels hold: the value, and the end that sent it, which knows who is told when nobody receives.
 _taken = set()  # Generators that are tasks.
 
+_border = set()  # Code that C calls, that calls the program's, or that no signal may cut in two.
+
+def _at_border(function):
+    _border.add(function.__code__)
+    return function
+
 def _take(number):
     return _values.pop(number)[0]
 
+@_at_border
 def _give(send, at, value, end):
     """Hands a value over; a refused one is the caller's again."""
     number = next(_numbers)
@@ -307,12 +314,6 @@ def _give(send, at, value, end):
     if status != 0:
         _take(number)
     return status
-
-_border = set()  # Code that C calls, or that calls the program's.
-
-def _at_border(function):
-    _border.add(function.__code__)
-    return function
 
 # An exception that leaves one of these is printed by sys.unraisablehook; C does not see it. Interrupts do not leave.
 @ctypes.CFUNCTYPE(ctypes.c_int, c_void_p, c_void_p)
@@ -463,6 +464,7 @@ class _Owned:
         self._home, self._handle, self._value = home, self._names(), None
         self.outcome = None  # How it ended, and None until then.
 
+    @_at_border
     def _begin(self, ask, region, spec):
         """C keeps it by number until it has ended; a refused one it does not keep."""
         runtime, number = self._home._alive, next(_numbers)
@@ -756,6 +758,7 @@ class Receiver(_End):
             return status, _take(number.value) if status == 0 else None
         return Operation(ask)
 
+    @_at_border
     def try_recv(self):
         """EMPTY: nothing is queued now."""
         number = c_void_p()
