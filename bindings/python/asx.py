@@ -40,8 +40,11 @@ import json
 import os
 import pathlib
 import signal
+import sys
 import threading
 import traceback
+import warnings
+import weakref
 from ctypes import byref, c_void_p, sizeof
 from dataclasses import dataclass
 
@@ -119,8 +122,10 @@ text int: status_name status_sentence region_state_name task_state_name
 text u16: event_kind_name
 int ptr size int: runtime_config_init
 int ptr ptr: runtime_create runtime_now runtime_next_deadline journal_digest journal_size region_root cx_reason
-int ptr ptr: channel_clone channel_try_reserve send_permit_send channel_try_send channel_try_recv
-int ptr: runtime_destroy checkpoint cx_yield cx_mask channel_drop_sender channel_drop_receiver
+int ptr ptr: channel_clone channel_stop_reserving channel_try_reserve send_permit_send channel_try_send channel_try_recv
+int ptr: runtime_destroy checkpoint cx_yield cx_mask sleep_stop channel_drop_sender channel_drop_receiver
+int ptr: channel_stop_receiving
+u64 ptr: cx_now
 int ptr u64 ptr: runtime_run_until_idle runtime_run_until_quiescent
 int ptr u64: runtime_advance cx_consume cx_set_value sleep_until sleep_for
 int ptr u64 u64 ptr: runtime_shutdown
@@ -129,7 +134,8 @@ int ptr u64 ptr size ptr: journal_read
 int ptr asx_region_handle ptr ptr: region_create task_spawn
 int ptr asx_region_handle int text: region_close
 int ptr asx_region_handle ptr: region_inspect region_outcome obligation_reserve
-int ptr asx_region_handle: region_await_closed
+int ptr asx_region_handle: region_await_closed region_stop_awaiting
+int ptr asx_task_handle: task_stop_joining
 int ptr asx_region_handle u64 ptr: region_add_timer
 int ptr asx_timer_handle ptr: region_cancel_timer
 int ptr asx_task_handle int text ptr: task_request_cancel
@@ -406,29 +412,61 @@ class _Shield:
 
 class Operation:
     """Asked at each poll until it says something else than WOULD_BLOCK: a status and a value. Yielded once."""
-    __slots__ = ("_ask",)
+    __slots__ = ("_name", "_ask", "_stop", "_is_yielded")
 
-    def __init__(self, ask):
-        self._ask = ask
+    def __init__(self, name, ask, stop=None):
+        self._name, self._ask, self._stop, self._is_yielded = name, ask, stop, False  # stop(cx): gives the wait up.
+
+    @_at_border
+    def __del__(self):
+        if not self._is_yielded:
+            self._warn()
+
+    def _warn(self):
+        warnings.warn(f"{self._name} was not yielded, so nothing was done: yield it", RuntimeWarning, stacklevel=3)
 
 def sleep(ns):
     """Waits that long; virtual time. Cancel point: yes."""
     _word(ns)
-    return Operation(lambda cx: (_c.asx_sleep_for(cx, ns), None))
+    return Operation("sleep", lambda cx: (_c.asx_sleep_for(cx, ns), None))
 
 def sleep_until(deadline):
     """Waits for a moment, in nanoseconds from where the run began. Cancel point: yes."""
     _word(deadline)
-    return Operation(lambda cx: (_c.asx_sleep_until(cx, deadline), None))
+    return Operation("sleep_until", lambda cx: (_c.asx_sleep_until(cx, deadline), None))
+
+def timeout(operation, ns):
+    """Another operation, of those that wait for others, but no longer than that: TimeoutError says that it was given up,
+    and has done nothing. Cancel point: yes."""
+    _word(ns)
+    if not isinstance(operation, Operation) or operation._stop is None or operation._is_yielded:
+        raise TypeError("a timeout is for recv, reserve, send, join or closed, not yielded yet")
+    operation._is_yielded, deadline = True, None
+
+    def ask(cx):
+        nonlocal deadline
+        if deadline is None:
+            deadline = min(_c.asx_cx_now(cx) + ns, NO_TIME)
+        status, value = operation._ask(cx)
+        if status != Status.WOULD_BLOCK:
+            _c.asx_sleep_stop(cx)
+            return status, value
+        status = _c.asx_sleep_until(cx, deadline)
+        if status != Status.WOULD_BLOCK:
+            operation._stop(cx)
+        if status == 0:
+            raise TimeoutError(f"{operation._name} was given up after {ns} ns")
+        return status, None
+    return Operation("timeout", ask)
 
 def checkpoint():
     """Goes on at once, unless this task is cancelled. Cancel point: yes."""
-    return Operation(lambda cx: (_c.asx_checkpoint(cx), None))
+    return Operation("checkpoint", lambda cx: (_c.asx_checkpoint(cx), None))
 
 def consume(cost):
     """Takes from the cost budget. BUDGET_EXHAUSTED: nothing was taken, a cancel is asked for. Cancel point: no."""
     _word(cost)
-    return Operation(lambda cx: (_c.asx_cx_consume(cx, cost), None))
+    return Operation("consume", lambda cx: (_c.asx_cx_consume(cx, cost), None))
 
 def yield_():
     """Lets the others go first. Cancel point: no."""
@@ -441,28 +479,28 @@ def yield_():
         has_yielded = True
         status = _c.asx_cx_yield(cx)
         return (Status.WOULD_BLOCK if status == 0 else status), None
-    return Operation(ask)
+    return Operation("yield_", ask)
 
-def _await_end(of, wait):
+def _await_end(name, of, wait, stop):
     was_asked = False
 
     def ask(cx):
         nonlocal was_asked
-        if of.outcome is not None and not was_asked:
+        if of._outcome is not None and not was_asked:
             return _c.asx_checkpoint(cx), of.outcome
         was_asked = True
         status = wait(cx)
-        if status == Status.STALE_HANDLE and of.outcome is not None:
+        if status == Status.STALE_HANDLE and of._outcome is not None:
             status = 0
-        return status, of.outcome
-    return Operation(ask)
+        return status, of.outcome if status == 0 else None
+    return Operation(name, ask, stop)
 
 # ---- tasks and regions -------------------------------------------------------------------------------------------
 
 class _Owned:
     def __init__(self, home):
         self._home, self._handle, self._value = home, self._names(), None
-        self.outcome = None  # How it ended, and None until then.
+        self._outcome = None
 
     @_at_border
     def _begin(self, ask, region, spec):
@@ -485,14 +523,22 @@ class _Owned:
     def _end(self):
         ended = _outcome()
         _ok(self._ended(self._home._alive, self._handle, byref(ended)))
-        self.outcome, self._value = Outcome._of(ended, self._value, self._home._alive), None
+        self._outcome, self._value = Outcome._of(ended, self._value, self._home._alive), None
+
+    @property
+    def outcome(self):
+        """How it ended; None until then."""
+        self._home._news.pop(id(self), None)
+        return self._outcome
 
     @property
     def state(self):
-        return self._last if self.outcome is not None else self._state(self._report().state).decode()
+        return self._last if self._outcome is not None else self._state(self._report().state).decode()
 
 class Task(_Owned):
-    """A generator that runs. `outcome` is None until it has ended; `traceback` is the text of one that panicked."""
+    """A generator that runs. `outcome` is None until it has ended; `traceback` says where it failed or panicked. A panic
+    that nobody asks about, by join or outcome, is printed when the task is collected or its runtime closed, unless the
+    runtime has a log, which was told."""
     _names, _reports, _last, _state = _task_handle, _task_report, "completed", _c.asx_task_state_name
     _inspect, _ended = _c.asx_task_inspect, _c.asx_task_outcome
 
@@ -503,11 +549,12 @@ class Task(_Owned):
 
     def join(self):
         """Operation: waits until it has ended, and gives its outcome. Cancel point: yes."""
-        return _await_end(self, lambda cx: _c.asx_task_join(cx, self._handle, None))
+        return _await_end("join", self, lambda cx: _c.asx_task_join(cx, self._handle, None),
+                          lambda cx: _c.asx_task_stop_joining(cx, self._handle))
 
     def cancel(self, kind=CancelKind.USER, message=None):
         """Asks it to stop; whether that is news. Nothing for one that has ended."""
-        if self.outcome is not None:
+        if self._outcome is not None:
             return False
         newly = ctypes.c_bool()
         _one_of(CancelKind, kind)
@@ -516,33 +563,40 @@ class Task(_Owned):
 
     @_at_border
     def _step(self, cx):
-        """One poll: goes on until an operation waits."""
+        """One poll: goes on until an operation waits, or coop_limit of them were ready (R-136)."""
         try:
-            failure = value = None
+            failure, value, ready = None, None, 0
             if _noted or self._home._must_stop:
                 self._home._heed()
             while True:
                 if self._operation is not None:
                     try:
                         status, value = self._operation._ask(cx)
-                    except AsxError as e:  # Of a runtime that is closed.
-                        status, value = e.status, None
+                    except (AsxError, TimeoutError) as e:  # Of a runtime that is closed; of timeout.
+                        status, value, failure = 0, None, e
                     if status == Status.WOULD_BLOCK:
                         return _PENDING
-                    self._operation = failure = None
+                    self._operation = None
+                    ready += 1
                     if status == Status.CANCELLED:
                         failure = self._hear(cx)
                     elif status != 0:
                         failure = _error(status)
                 asked = self._generator.send(value) if failure is None else self._generator.throw(failure)
                 failure = value = None
-                if isinstance(asked, Operation):
-                    self._operation = asked
-                else:
+                if not isinstance(asked, Operation):
                     failure = TypeError(f"a task yields operations of asx, and not {asked!r}")
+                elif asked._is_yielded:
+                    failure = RuntimeError(f"{asked._name} was yielded before: an operation is good for once")
+                else:
+                    self._operation, asked._is_yielded = asked, True
+                    if ready >= self._home._coop_limit:
+                        _c.asx_cx_yield(cx)
+                        return _PENDING
         except StopIteration as end:
             return self._return(cx, end.value)
         except BaseException as e:
+            failure = None  # Its traceback leads here.
             return self._fail(cx, e)
 
     def _return(self, cx, value):
@@ -552,12 +606,12 @@ class Task(_Owned):
         return _READY
 
     def _fail(self, cx, e):
-        if isinstance(e, AsxError):
-            _c.asx_cx_set_error(cx, e.status, 0)
-            return _ERROR
         if isinstance(e, Cancelled) and self._hears:
             return _READY
         self.traceback = "".join(traceback.format_exception(e))
+        if isinstance(e, AsxError):
+            _c.asx_cx_set_error(cx, e.status, 0)
+            return _ERROR
         try:
             text = f"{type(e).__name__}: {e}"
         except Exception:
@@ -565,7 +619,20 @@ class Task(_Owned):
         _c.asx_cx_panic(cx, _bytes(text))
         if _is_interrupt(e):
             self._home._stop_for(e)
+        elif self._home._log is None:
+            self._home._news[id(self)] = weakref.ref(self)
         return _READY
+
+    @_at_border
+    def __del__(self):
+        self._tell()
+
+    def _tell(self):
+        """Nothing of asx is called here."""
+        if self._home._news.pop(id(self), None) is not None and sys.stderr is not None:
+            named = f" '{self.name}'" if self.name else ""
+            print(f"asx: task {self.id}{named} panicked, and nobody asked how it ended.\n{self.traceback}", end="",
+                  file=sys.stderr)
 
     def _hear(self, cx):
         """From here on operations wait as usual, so that cleanup may use them."""
@@ -637,11 +704,12 @@ class Region(_Owned):
 
     def closed(self):
         """Operation: waits until this region is closed, and gives its outcome. Cancel point: yes."""
-        return _await_end(self, lambda cx: _c.asx_region_await_closed(cx, self._handle))
+        return _await_end("closed", self, lambda cx: _c.asx_region_await_closed(cx, self._handle),
+                          lambda cx: _c.asx_region_stop_awaiting(cx, self._handle))
 
     @property
     def live_tasks(self):
-        return 0 if self.outcome is not None else self._report().live_tasks
+        return 0 if self._outcome is not None else self._report().live_tasks
 
     def _end(self):
         self.leaked = self._report().leaked
@@ -706,7 +774,7 @@ class Sender(_End):
         def ask(cx):
             permit = Permit(self._home, _permit(), self._destroy)
             return _c.asx_channel_reserve(self._at, cx, byref(permit._end)), permit
-        return Operation(ask)
+        return Operation("reserve", ask, self._stop)
 
     def send(self, value):
         """Operation: reserves, then sends. Cancel point: yes; a cancelled one has sent nothing."""
@@ -716,7 +784,10 @@ class Sender(_End):
             if status == 0:
                 status = _give(_c.asx_send_permit_send, byref(permit), value, self)
             return status, None
-        return Operation(ask)
+        return Operation("send", ask, self._stop)
+
+    def _stop(self, cx):
+        _c.asx_channel_stop_reserving(self._at, cx)
 
     def try_reserve(self):
         permit = Permit(self._home, _permit(), self._destroy)
@@ -756,7 +827,7 @@ class Receiver(_End):
             number = c_void_p()
             status = _c.asx_channel_recv(self._at, cx, byref(number))
             return status, _take(number.value) if status == 0 else None
-        return Operation(ask)
+        return Operation("recv", ask, lambda cx: _c.asx_channel_stop_receiving(self._at))
 
     @_at_border
     def try_recv(self):
@@ -777,7 +848,8 @@ class Runtime:
     def __init__(self, *, seed=None, profile=Profile.CORE, log=None, **contract):
         """log(level, line) is told of leaks, failed cleanups, forced ends and panics; it must not call asx."""
         config, _ = _config(), _callable(log, "log")
-        self._runtime = self._last_digest = None
+        self._runtime = self._last_digest = self._log = None
+        self._news = {}  # Tasks that panicked, and nobody asked.
         self._interrupt, self._must_stop = None, False  # What the run will raise; whether C does not know yet.
         self._calls = 0  # Shields that are up.
         self._is_main = threading.current_thread() is threading.main_thread()
@@ -798,6 +870,7 @@ class Runtime:
                     self._caught(e)
             self._log, self._panic = _LOG(tell), _PANIC(_at_border(lambda _, text: tell(None, 2, text)))
             config.log.log, config.panic.panic = _address(self._log), _address(self._panic)
+        self._coop_limit = config.contract.coop_limit
         made = c_void_p()
         _ok(_c.asx_runtime_create(byref(config), byref(made)))
         self._runtime = made.value
@@ -842,6 +915,8 @@ class Runtime:
             self.root._end()
             _ok(_c.asx_runtime_destroy(self._runtime))
             self._runtime = None
+            for task in [there() for there in self._news.values()]:
+                task._tell()
 
     def run(self, max_steps=MAX_STEPS):
         """Until nothing is left to do; time jumps to what is due. How many steps it took. STEP_LIMIT: work is left."""

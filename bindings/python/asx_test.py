@@ -4,8 +4,10 @@
     bindings/python/asx_test.py SHARED_LIBRARY      from the repository root
 """
 
+import contextlib
 import ctypes
 import gc
+import io
 import os
 import pathlib
 import re
@@ -216,6 +218,68 @@ class bindings(unittest.TestCase):
             rt.run()
             self.assertEqual(task.outcome.kind, OutcomeKind.OK)
 
+    def test_what_is_always_ready_lets_others_run(self):
+        # R-136: `other` would wait for ever behind one poll that never ends.
+        def busy():
+            for _ in range(1000):
+                yield asx.checkpoint()
+                seen.append("busy")
+
+        def other():
+            seen.append("other")
+            yield asx.checkpoint()
+        for limit in (128, 5):
+            seen = []
+            with asx.Runtime(coop_limit=limit) as rt:
+                rt.spawn(busy())
+                rt.spawn(other())
+                rt.run()
+                self.assertEqual((seen.index("other"), len(seen)), (limit, 1001))
+        with asx.Runtime() as rt:
+            task = rt.spawn(busy(), limits=asx.budget(polls=3))
+            rt.run()
+            self.assertEqual((task.outcome.kind, task.outcome.reason.kind),
+                             (OutcomeKind.CANCELLED, CancelKind.POLL_QUOTA))
+
+    def test_a_timeout_gives_a_wait_up(self):
+        def sleeper():
+            yield asx.sleep(100 * asx.SECOND)
+
+        def waits(ask):
+            try:
+                return (yield asx.timeout(ask(), 5 * asx.SECOND))
+            except TimeoutError as e:
+                yield asx.sleep(asx.SECOND)  # The task's one sleep is free again.
+                return str(e), rt.now
+        with asx.Runtime(max_waits=1) as rt:
+            tx, rx = rt.channel(1)
+            full, held = rt.channel(1)
+            full.try_send("held")
+            other, region = rt.spawn(sleeper()), rt.region()
+            for ask in (rx.recv, full.reserve, lambda: full.send(1), other.join, region.closed):
+                began, task = rt.now, rt.spawn(waits(ask))
+                rt.run_until_idle()
+                for ns in (5, 1):
+                    rt.advance(ns * asx.SECOND)
+                    rt.run_until_idle()
+                said, ended = task.outcome.value
+                self.assertIn("was given up after 5000000000 ns", said)
+                self.assertEqual(ended - began, 6 * asx.SECOND)
+            tx.try_send("late")  # Nothing that was given up took it, or sent.
+            self.assertEqual((rx.try_recv(), held.try_recv()), ("late", "held"))
+            self.refused(Status.EMPTY, held.try_recv)
+            tasks = [rt.spawn(waits(rx.recv)), rt.spawn(waits(other.join))]
+            rt.run_until_idle()
+            tx.try_send("in time")
+            tasks[1].cancel()
+            rt.run_until_idle()
+            self.assertEqual((tasks[0].outcome.value, tasks[1].outcome.kind), ("in time", OutcomeKind.CANCELLED))
+            used = rx.recv()
+            with self.assertWarns(RuntimeWarning):
+                self.assertRaises(TypeError, asx.timeout, asx.timeout(used, 1), 1)
+                self.assertRaises(TypeError, asx.timeout, used, 1)
+                self.assertRaises(TypeError, asx.timeout, asx.sleep(1), 1)
+
     # ---- cancel ----
 
     def test_cleanup_may_yield_when_cancelled(self):
@@ -326,6 +390,80 @@ class bindings(unittest.TestCase):
             task = rt.spawn(work(rx))
             rt.run()
             self.assertEqual((task.outcome.kind, task.outcome.error), (OutcomeKind.ERR, Status.DISCONNECTED))
+
+    def test_a_failure_says_where(self):
+        def sleeps_badly():
+            yield asx.sleep(1.5)
+        with asx.Runtime() as rt:
+            task = rt.spawn(sleeps_badly())
+            rt.run()
+            self.assertEqual((task.outcome.kind, task.outcome.error), (OutcomeKind.ERR, Status.INVALID_ARGUMENT))
+            self.assertIn("in sleeps_badly", task.traceback)
+            self.assertIn("1.5 is no unsigned number", task.traceback)
+
+    def test_a_panic_that_nobody_asks_about_is_printed(self):
+        def misspelt():
+            yield asx.checkpoint()
+            undefined_name  # noqa: F821
+
+        def joins(task):
+            yield task.join()
+
+        def printed(asks, log=None):
+            with contextlib.redirect_stderr(io.StringIO()) as errors:
+                with asx.Runtime(log=log) as rt:
+                    asks(rt)
+                    while_open = errors.getvalue()
+            return while_open, errors.getvalue()
+
+        def forgets(rt):
+            rt.spawn(misspelt(), name="careless")
+            rt.run()
+        while_open, in_all = printed(forgets)
+        self.assertRegex(while_open, "asx: task 1 'careless' panicked, and nobody asked[^$]*in misspelt[^$]*NameError")
+        self.assertEqual(in_all, while_open)
+        self.assertEqual(printed(forgets, log=lambda level, line: None), ("", ""))
+        kept = []
+
+        def keeps(rt):
+            kept.append(rt.spawn(misspelt()))
+            rt.run()
+        while_open, in_all = printed(keeps)
+        self.assertEqual((while_open, in_all.count("NameError")), ("", 1))
+
+        def looks(rt):
+            task = rt.spawn(misspelt())
+            rt.run()
+            self.assertEqual(task.outcome.kind, OutcomeKind.PANICKED)
+
+        def waits(rt):
+            rt.spawn(joins(rt.spawn(misspelt())))
+            rt.run()
+        self.assertEqual((printed(looks), printed(waits)), (("", ""), ("", "")))
+
+    def test_an_operation_is_yielded_and_once(self):
+        def forgets(tx):
+            tx.send(1)
+            yield asx.checkpoint()
+
+        def again():
+            operation = asx.sleep(asx.SECOND)
+            yield operation
+            try:
+                yield operation
+            except RuntimeError as e:
+                return str(e), rt.now
+        with asx.Runtime() as rt:
+            tx, rx = rt.channel(1)
+            rt.spawn(forgets(tx))
+            with self.assertWarnsRegex(RuntimeWarning, "send was not yielded") as caught:
+                rt.run()
+            self.assertEqual(caught.filename, __file__)
+            task = rt.spawn(again())
+            rt.run()
+            self.assertEqual(task.outcome.value,
+                             ("sleep was yielded before: an operation is good for once", asx.SECOND))
+            self.refused(Status.EMPTY, rx.try_recv)
 
     def test_an_interrupt_is_raised_by_the_run(self):
         def work():
@@ -488,7 +626,8 @@ class bindings(unittest.TestCase):
             self.assertRaises(TypeError, rt.spawn, nothing)
             self.assertRaises(TypeError, asx.Runtime, max_unicorns=1)
             begun = nothing()
-            next(begun)
+            operation = next(begun)
+            operation._is_yielded = True  # By hand.
             self.assertRaises(TypeError, rt.spawn, begun)
             self.refused(Status.INVALID_ARGUMENT, rt.channel, 0)
             self.refused(Status.INVALID_ARGUMENT, asx.sleep, -1)
