@@ -42,6 +42,7 @@ import pathlib
 import signal
 import sys
 import threading
+import time
 import traceback
 import warnings
 import weakref
@@ -121,10 +122,11 @@ int u32: version_check
 text int: status_name status_sentence region_state_name task_state_name
 text u16: event_kind_name
 int ptr size int: runtime_config_init
+int int int u64 ptr ptr: journal_writer_open
 int ptr ptr: runtime_create runtime_now runtime_next_deadline journal_digest journal_size region_root cx_reason
 int ptr ptr: channel_clone channel_stop_reserving channel_try_reserve send_permit_send channel_try_send channel_try_recv
 int ptr: runtime_destroy checkpoint cx_yield cx_mask sleep_stop channel_drop_sender channel_drop_receiver
-int ptr: channel_stop_receiving
+int ptr: channel_stop_receiving journal_writer_close
 u64 ptr: cx_now
 int ptr u64 ptr: runtime_run_until_idle runtime_run_until_quiescent
 int ptr u64: runtime_advance cx_consume cx_set_value sleep_until sleep_for
@@ -196,6 +198,8 @@ CancelKind = enum.IntEnum("CancelKind", "USER TIMEOUT DEADLINE POLL_QUOTA COST_B
                           "LINKED_EXIT PARENT RESOURCE SHUTDOWN", start=0)
 OutcomeKind = enum.IntEnum("OutcomeKind", "OK ERR CANCELLED PANICKED", start=0)
 Profile = enum.IntEnum("Profile", "CORE TINY SERVER", start=0)
+LeakPolicy = enum.IntEnum("LeakPolicy", "PROCEED HOLD", start=0)
+Clock = enum.IntEnum("Clock", "VIRTUAL MACHINE", start=0)
 _PENDING, _READY, _ERROR = 0, 1, 2
 
 class AsxError(Exception):
@@ -547,6 +551,9 @@ class Task(_Owned):
         self._generator, self.name, self.traceback = generator, name, None
         self._operation, self._hears = None, False
 
+    def __repr__(self):
+        return f"<asx.Task {self.id} {self.name!r}>"
+
     def join(self):
         """Operation: waits until it has ended, and gives its outcome. Cancel point: yes."""
         return _await_end("join", self, lambda cx: _c.asx_task_join(cx, self._handle, None),
@@ -843,10 +850,12 @@ class Receiver(_End):
 # ---- runtimes ----------------------------------------------------------------------------------------------------
 
 class Runtime:
-    """A whole runtime, with virtual time. `contract` sets limits by their C names: Runtime(max_tasks=10)."""
+    """A whole runtime. `contract` sets limits by their C names: Runtime(max_tasks=10)."""
 
-    def __init__(self, *, seed=None, profile=Profile.CORE, log=None, **contract):
-        """log(level, line) is told of leaks, failed cleanups, forced ends and panics; it must not call asx."""
+    def __init__(self, *, seed=None, profile=Profile.CORE, log=None, clock=Clock.VIRTUAL, leaks=LeakPolicy.PROCEED,
+                 journal=None, **contract):
+        """log(level, line) is told of leaks, failed cleanups, forced ends and panics; it must not call asx.
+        leaks: whether a region waits for its unresolved obligations. journal: the path of a file for `asx journal`."""
         config, _ = _config(), _callable(log, "log")
         self._runtime = self._last_digest = self._log = None
         self._news = {}  # Tasks that panicked, and nobody asked.
@@ -870,9 +879,18 @@ class Runtime:
                     self._caught(e)
             self._log, self._panic = _LOG(tell), _PANIC(_at_border(lambda _, text: tell(None, 2, text)))
             config.log.log, config.panic.panic = _address(self._log), _address(self._panic)
-        self._coop_limit = config.contract.coop_limit
+        self._coop_limit, self._clock = config.contract.coop_limit, _one_of(Clock, clock)
+        config.clock_kind, config.leaks = clock, _one_of(LeakPolicy, leaks)
+        self._writer, self._file = c_void_p(), None
+        if journal is not None:
+            self._file = open(journal, "wb", buffering=0)
+            _ok(_c.asx_journal_writer_open(self._file.fileno(), profile, config.seed, None, byref(self._writer)))
+            config.writer = self._writer
         made = c_void_p()
-        _ok(_c.asx_runtime_create(byref(config), byref(made)))
+        status = _c.asx_runtime_create(byref(config), byref(made))
+        if status != 0:
+            self._close_journal()
+            raise _error(status)
         self._runtime = made.value
         self.root = Region(self)
         _ok(_c.asx_region_root(self._runtime, byref(self.root._handle)))
@@ -915,12 +933,38 @@ class Runtime:
             self.root._end()
             _ok(_c.asx_runtime_destroy(self._runtime))
             self._runtime = None
+            self._close_journal()
             for task in [there() for there in self._news.values()]:
                 task._tell()
 
+    def _close_journal(self):
+        if self._file is not None:
+            status = _c.asx_journal_writer_close(self._writer)
+            self._file.close()
+            _ok(status)
+
     def run(self, max_steps=MAX_STEPS):
-        """Until nothing is left to do; time jumps to what is due. How many steps it took. STEP_LIMIT: work is left."""
-        return self._run(_c.asx_runtime_run_until_quiescent, max_steps)
+        """Until nothing is left to do; time jumps to what is due, or that is waited for when it is the machine's.
+        How many steps it took. STEP_LIMIT: work is left. Who is left says `unfinished`."""
+        if self._clock == Clock.VIRTUAL:
+            return self._run(_c.asx_runtime_run_until_quiescent, max_steps)
+        steps = 0
+        while True:  # The waiting is done here, where signals are heard, and in pieces, since they may change what is due.
+            steps += self._run(_c.asx_runtime_run_until_idle, max_steps - steps)
+            deadline = self.next_deadline
+            if deadline is None:
+                return steps
+            try:
+                time.sleep(min(max(deadline - self.now, 0), 20 * MILLISECOND) / SECOND)
+            except BaseException:
+                self._must_stop = True
+                self._heed()
+                raise
+
+    @property
+    def unfinished(self):
+        """Tasks that have not ended, oldest first. After a run they wait for what nobody will do; describe says why."""
+        return [t for t in _kept.values() if isinstance(t, Task) and t._home is self]
 
     def run_until_idle(self, max_steps=MAX_STEPS):
         """The same, now: time does not move."""

@@ -78,6 +78,8 @@ class bindings(unittest.TestCase):
                          {n: int(v) for n, v in re.findall(r"ASX_CANCEL_(\w+) = (\d+)", block)})
         self.assertEqual({k.name: k.value for k in OutcomeKind}, numbers("ASX_OUTCOME_"))
         self.assertEqual({k.name: k.value for k in asx.Profile}, numbers("ASX_PROFILE_"))
+        self.assertEqual({k.name: k.value for k in asx.LeakPolicy}, numbers("ASX_LEAKS_"))
+        self.assertEqual({k.name: k.value for k in asx.Clock} | {"HOST": 2}, numbers("ASX_CLOCK_"))
 
     def test_functions_are_declared_as_in_the_headers(self):
         kinds = {"uint8_t": "u8", "uint16_t": "u16", "uint32_t": "u32", "uint64_t": "u64", "asx_time": "u64",
@@ -190,6 +192,40 @@ class bindings(unittest.TestCase):
             self.assertFalse(timer.cancel())
             self.assertTrue(rt.root.timer(10000 * asx.SECOND).cancel())
             self.assertIsNone(rt.next_deadline)
+
+    def test_the_machines_time_is_waited_for_and_can_be_interrupted(self):
+        def interrupt(*_):
+            raise KeyboardInterrupt
+
+        def work():
+            for _ in range(3):
+                yield asx.sleep(10 * asx.MILLISECOND)
+            began.append(rt.now)
+            yield asx.sleep(1000 * asx.SECOND)
+        began = []
+        with asx.Runtime(clock=asx.Clock.MACHINE) as rt:
+            self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, interrupt))
+            task = rt.spawn(work())
+            signal.setitimer(signal.ITIMER_REAL, 0.2)
+            self.assertRaises(KeyboardInterrupt, rt.run)
+            self.assertGreaterEqual(began[0], 30 * asx.MILLISECOND)
+            self.refused(Status.INVALID_ARGUMENT, rt.advance, 1)
+            self.refused(Status.REGION_NOT_OPEN, rt.spawn, nothing())
+        self.assertEqual(task.outcome.kind, OutcomeKind.CANCELLED)
+
+    def test_who_is_left_is_told(self):
+        def waits(rx):
+            yield rx.recv()
+        with asx.Runtime() as rt, asx.Runtime() as other:
+            other.spawn(nothing())
+            rt.spawn(nothing())
+            stuck = rt.spawn(waits(rt.channel(1)[1]), name="stuck")  # Its sender is collected, which tells nobody.
+            gc.collect()
+            rt.region()
+            rt.run()
+            self.assertEqual(rt.unfinished, [stuck])
+            self.assertRegex(repr(rt.unfinished), r"\[<asx.Task \d+ 'stuck'>\]")
+        self.assertEqual(rt.unfinished, [])
 
     def test_join_gives_the_outcome_before_and_after_the_end(self):
         def short():
@@ -612,6 +648,19 @@ class bindings(unittest.TestCase):
             self.assertIn("region_leaked", [e["kind"] for e in rt.events()])
         self.assertTrue(any("leaked" in line for line in lines), lines)
 
+    def test_a_region_may_wait_for_its_obligations(self):
+        for leaks, state in ((asx.LeakPolicy.PROCEED, "closed"), (asx.LeakPolicy.HOLD, "finalizing")):
+            with asx.Runtime(leaks=leaks) as rt:
+                region = rt.region()
+                promise = region.obligation()
+                region.close()
+                rt.run()
+                self.assertEqual(region.state, state)
+                if state != "closed":
+                    promise.commit()
+                    rt.run()
+                    self.assertEqual((region.state, region.leaked), ("closed", 0))
+
     def test_wrong_use_is_refused(self):
         def yields_no_operation():
             try:
@@ -758,6 +807,25 @@ class bindings(unittest.TestCase):
             self.assertEqual([e["seq"] for e in events], sorted(e["seq"] for e in events))
             self.assertTrue(any(e["kind"].startswith("task_") and e["subject"] == task.id for e in events))
             self.assertIn(events[-1]["kind"], lines[-1])
+
+    def test_a_journal_is_written_to_a_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "run.asx")
+
+            def written(seed):
+                with asx.Runtime(seed=seed, journal=path) as rt:
+                    rt.spawn(collect(rt.channel(1)[1]))
+                    rt.run()
+                    events = len(rt.events())
+                self.assertGreater(path.stat().st_size, 16 * events)
+                return path.read_bytes()
+            first = written(1)
+            self.assertTrue(first.startswith(b"\x89ASXJ"))
+            self.assertEqual(written(1), first)
+            self.assertNotEqual(written(2), first)
+            self.refused(Status.INVALID_ARGUMENT, asx.Runtime, journal=path, version=9)
+            with self.assertRaises(OSError):
+                asx.Runtime(journal=path / "no folder")
 
     # ---- objects ----
 
