@@ -12,21 +12,24 @@ One file, no dependency but libasx_c.so: the file that ASX_LIBRARY in the enviro
 file, else whatever the loader finds.
 
 1  Every task has a region, and a region ends only when everything in it has ended.
-2  A task is a generator that yields operations: sleep, recv, reserve, send, join, closed, checkpoint, yield_. What an
-   operation gives is the value of its `yield`; a refusal is raised there as AsxError with its status.
+2  A task is a generator that yields operations: sleep, recv, reserve, send, join, closed, timeout, checkpoint, yield_.
+   What an operation gives is the value of its `yield`; a refusal is raised there as AsxError with its status. One that
+   is not yielded does nothing, and warns.
 3  A cancelled task gets Cancelled at the operation that reports it, once. It cleans up with try/finally, and may
    yield more operations, which wait as usual, as long as the cleanup budget of the cancel's kind lasts. When that is
    spent the task is ended: GeneratorExit is raised where it waits.
 4  A task that returns is ok, with what it returned; one that lets an AsxError out has failed with that status; one
-   that lets Cancelled out is cancelled; any other exception ends it panicked, with the exception's text. None crosses
-   into C: KeyboardInterrupt and SystemExit shut the runtime down, and are raised again by the run, wherever they came:
-   in a task, a hook, or between two polls. A signal's handler runs in the program's own code, or between two polls.
+   that lets Cancelled out is cancelled, and so is one that returns or fails after it; any other exception ends it
+   panicked, with the exception's text, which is printed when nobody asks. None crosses into C: KeyboardInterrupt and
+   SystemExit shut the runtime down, and are raised again by the run, wherever they came: in a task, in a hook, between
+   two polls. A signal's handler runs in the program's own code, or between two polls.
 5  A channel keeps a value alive exactly from the send to the receive; what nobody received goes to the channel's
    `destroy`. A refused value stays the caller's.
-6  Same program, same seed, same profile: same digest. Time is virtual: a run moves it to what is due next. Nothing of
-   asx is called when Python collects garbage, so a collection changes no digest.
+6  Same program, same seed, same profile: same digest. Time is virtual unless the machine's is asked for: a run moves
+   it to what is due next. Nothing of asx is called when Python collects garbage, so a collection changes no digest.
 
-Cancel points: sleep, sleep_until, recv, reserve, send, join, closed, checkpoint. yield_ and plain functions are none.
+Cancel points: sleep, sleep_until, timeout, recv, reserve, send, join, closed, checkpoint. yield_, consume and plain
+functions are none.
 Threads: a runtime and what belongs to it is for the thread that made it; another one is refused with WRONG_THREAD.
 Lifetime: a runtime lives until `close`, or the end of its `with`; one that is not closed is never freed. What belonged
 to it says STALE_HANDLE afterwards. A permit that was neither sent nor aborted goes back when its task ends.
@@ -189,9 +192,9 @@ class _Told(enum.IntEnum):
 
 Status = _Told("Status", [(n, i) for i, n in enumerate(
     "OK INVALID_TRANSITION REGION_NOT_OPEN REGION_CLOSED ADMISSION_CLOSED OBLIGATION_ALREADY_RESOLVED "
-    "OBLIGATION_LEAKED UNRESOLVED_OBLIGATIONS INCOMPLETE_CHILDREN STALE_HANDLE RESOURCE_EXHAUSTED BUDGET_EXHAUSTED TASKS_STILL_ACTIVE "
-    "OBLIGATIONS_UNRESOLVED REGIONS_NOT_CLOSED TIMERS_PENDING CHANNEL_NOT_DRAINED WITNESS_TASK_MISMATCH "
-    "WITNESS_REGION_MISMATCH WITNESS_EPOCH_MISMATCH WITNESS_PHASE_REGRESSION WITNESS_REASON_WEAKENED DISCONNECTED "
+    "OBLIGATION_LEAKED UNRESOLVED_OBLIGATIONS INCOMPLETE_CHILDREN STALE_HANDLE RESOURCE_EXHAUSTED BUDGET_EXHAUSTED "
+    "TASKS_STILL_ACTIVE OBLIGATIONS_UNRESOLVED REGIONS_NOT_CLOSED TIMERS_PENDING CHANNEL_NOT_DRAINED "
+    "WITNESS_TASK_MISMATCH WITNESS_REGION_MISMATCH WITNESS_EPOCH_MISMATCH WITNESS_PHASE_REGRESSION WITNESS_REASON_WEAKENED DISCONNECTED "
     "CANCELLED FULL EMPTY WOULD_BLOCK TIMER_DURATION_EXCEEDED".split())] + [(n, i) for i, n in enumerate(
         "INVALID_ARGUMENT WRONG_THREAD REENTRANT STEP_LIMIT IO CORRUPT VERSION LAGGED".split(), 100)])
 CancelKind = enum.IntEnum("CancelKind", "USER TIMEOUT DEADLINE POLL_QUOTA COST_BUDGET FAIL_FAST RACE_LOST "
@@ -384,24 +387,23 @@ class _Shield:
 
     def __enter__(self):
         global _depth
+        if threading.current_thread() is threading.main_thread():  # The others get no signals.
+            for number in range(1, signal.NSIG) if _depth == 0 else ():
+                handler = signal.getsignal(number)
+                if callable(handler) and handler is not _note:
+                    _handlers[number] = handler
+                    signal.signal(number, _note)
+            _depth += 1
         self._home._calls += 1
-        if threading.current_thread() is not threading.main_thread():
-            return  # Signals are the main thread's.
-        for number in range(1, signal.NSIG) if _depth == 0 else ():
-            handler = signal.getsignal(number)
-            if callable(handler) and handler is not _note:
-                _handlers[number] = handler
-                signal.signal(number, _note)
-        _depth += 1
 
     def __exit__(self, *_):
         global _depth
+        self._home._calls -= 1
         if threading.current_thread() is threading.main_thread():
             _depth -= 1  # From here on _note only passes on: one that is left in place does no harm.
             for number, handler in list(_handlers.items()) if _depth == 0 else ():
                 if signal.getsignal(number) is _note:
                     signal.signal(number, handler)
-        self._home._calls -= 1
         if self._home._calls != 0:
             return
         self._home._heed()
@@ -440,8 +442,8 @@ def sleep_until(deadline):
     return Operation("sleep_until", lambda cx: (_c.asx_sleep_until(cx, deadline), None))
 
 def timeout(operation, ns):
-    """Another operation, of those that wait for others, but no longer than that: TimeoutError says that it was given up,
-    and has done nothing. Cancel point: yes."""
+    """Another operation, one that waits for others, but no longer than that. TimeoutError: it was given up, and did
+    nothing. Cancel point: yes."""
     _word(ns)
     if not isinstance(operation, Operation) or operation._stop is None or operation._is_yielded:
         raise TypeError("a timeout is for recv, reserve, send, join or closed, not yielded yet")
@@ -540,9 +542,9 @@ class _Owned:
         return self._last if self._outcome is not None else self._state(self._report().state).decode()
 
 class Task(_Owned):
-    """A generator that runs. `outcome` is None until it has ended; `traceback` says where it failed or panicked. A panic
-    that nobody asks about, by join or outcome, is printed when the task is collected or its runtime closed, unless the
-    runtime has a log, which was told."""
+    """A generator that runs. `outcome` is None until it has ended; `traceback` says where it failed or panicked. A
+    panic that nobody asks about, by join or outcome, is printed when its task is collected or its runtime is closed,
+    unless that has a log, which was told."""
     _names, _reports, _last, _state = _task_handle, _task_report, "completed", _c.asx_task_state_name
     _inspect, _ended = _c.asx_task_inspect, _c.asx_task_outcome
 
@@ -743,8 +745,8 @@ class Timer(_Thing):
 # ---- channels ----------------------------------------------------------------------------------------------------
 
 class _End:
-    def __init__(self, home, end):
-        self._home, self._end = home, end
+    def __init__(self, home, end, destroy=None):
+        self._home, self._end, self._destroy = home, end, destroy
 
     @property
     def _at(self):
@@ -762,11 +764,7 @@ class _End:
                 raise
 
 class Sender(_End):
-    """`with tx:` drops it at the end; the last one that goes tells the receiver."""
-
-    def __init__(self, home, end, destroy):
-        super().__init__(home, end)
-        self._destroy = destroy
+    """`with tx:` drops it at the end; the last one that goes tells the receiver. One that is collected does not."""
 
     def clone(self):
         other = Sender(self._home, _sender(), self._destroy)
@@ -808,10 +806,6 @@ class Sender(_End):
 class Permit(_End):
     """A slot of a channel: to be sent or aborted, once. `with permit:` aborts what was not sent."""
 
-    def __init__(self, home, end, destroy):
-        super().__init__(home, end)
-        self._destroy = destroy
-
     def send(self, value):
         """Never waits. Disconnected: nobody receives any more, and the value is still the caller's."""
         _ok(_give(_c.asx_send_permit_send, self._at, value, self))
@@ -826,7 +820,7 @@ class Permit(_End):
         return _c.asx_send_permit_is_held(self._at)
 
 class Receiver(_End):
-    """`with rx:` drops it at the end: what is queued is destroyed, and senders are told."""
+    """For one task at a time. `with rx:` drops it at the end: what is queued is destroyed, and senders are told."""
 
     def recv(self):
         """Operation: waits for the oldest value. Disconnected: the last was received. Cancel point: yes."""
@@ -949,7 +943,7 @@ class Runtime:
         if self._clock == Clock.VIRTUAL:
             return self._run(_c.asx_runtime_run_until_quiescent, max_steps)
         steps = 0
-        while True:  # The waiting is done here, where signals are heard, and in pieces, since they may change what is due.
+        while True:  # The waiting is done here, where signals are heard; in pieces, since a handler may use asx.
             steps += self._run(_c.asx_runtime_run_until_idle, max_steps - steps)
             deadline = self.next_deadline
             if deadline is None:

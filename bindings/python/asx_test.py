@@ -380,7 +380,8 @@ class bindings(unittest.TestCase):
             self.assertEqual(destroyed, [1, 2])  # 3 had a slot, but its task was cancelled before it knew.
             self.assertEqual((task.outcome.kind, region.outcome.kind), (OutcomeKind.CANCELLED, OutcomeKind.CANCELLED))
             why = task.outcome.reason
-            self.assertEqual((why.kind, why.root.kind, why.root.message), (CancelKind.PARENT, CancelKind.USER, "closing time"))
+            self.assertEqual((why.kind, why.root.kind, why.root.message),
+                             (CancelKind.PARENT, CancelKind.USER, "closing time"))
             self.refused(Status.DISCONNECTED, rx.try_recv)
 
     def test_cost_is_limited(self):
