@@ -344,6 +344,28 @@ class bindings(unittest.TestCase):
             self.assertFalse(task.outcome.overran)
             self.assertFalse(task.cancel())
 
+    def test_who_was_told_to_cancel_is_cancelled_whatever_follows(self):
+        def work(then):
+            try:
+                yield asx.sleep(asx.SECOND)
+            except asx.Cancelled:
+                return then()
+
+        def fails():
+            raise asx.AsxError(Status.IO)
+
+        def breaks():
+            raise ValueError("broken")
+        with asx.Runtime() as rt:
+            tasks = [rt.spawn(work(then)) for then in (lambda: 5, fails, breaks)]
+            rt.run_until_idle()
+            for task in tasks:
+                task.cancel()
+            rt.run()
+            self.assertEqual([(t.outcome.kind, t.outcome.value, t.outcome.error) for t in tasks],
+                             [(OutcomeKind.CANCELLED, None, None), (OutcomeKind.CANCELLED, None, Status.IO),
+                              (OutcomeKind.PANICKED, None, None)])
+
     def test_cleanup_without_end_is_ended(self):
         closed = []
 
@@ -892,9 +914,10 @@ class bindings(unittest.TestCase):
             self.assertEqual(sum(t.outcome.value for t in tasks), 499500)
             self.assertEqual(region.state, "closed")
 
-    def test_the_example_runs(self):
-        run = subprocess.run([sys.executable, HERE / "example.py"], capture_output=True, text=True)
-        self.assertEqual((run.returncode, run.stderr), (0, ""))
+    def test_the_examples_run(self):
+        for example in ("example.py", "workers.py"):
+            run = subprocess.run([sys.executable, HERE / example], capture_output=True, text=True)
+            self.assertEqual((run.returncode, run.stderr), (0, ""))
 
 
 if __name__ == "__main__":
