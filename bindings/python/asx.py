@@ -618,7 +618,7 @@ class Task(_Owned):
     def _fail(self, cx, e):
         if isinstance(e, Cancelled) and self._hears:
             return _READY
-        self.traceback = "".join(traceback.format_exception(e))
+        self.traceback = "".join(traceback.format_exception(type(e), e, e.__traceback__.tb_next))  # Without _step.
         if isinstance(e, AsxError):
             _c.asx_cx_set_error(cx, e.status, 0)
             return _ERROR
@@ -928,9 +928,9 @@ class Runtime:
             self.root._end()
             _ok(_c.asx_runtime_destroy(self._runtime))
             self._runtime = None
-            self._close_journal()
             for task in [there() for there in self._news.values()]:
                 task._tell()
+            self._close_journal()
 
     def _close_journal(self):
         if self._file is not None:
