@@ -80,7 +80,7 @@ int main(void) {
   asx_runtime_config config;
   if (asx_runtime_config_init(&config, sizeof config, ASX_PROFILE_CORE) != ASX_OK) return 1;
   config.clock_kind = ASX_CLOCK_MACHINE;
-  config.park.unpark = unpark; /* No `park`: the host waits, and asx never does. */
+  config.park.unpark = unpark; /* No `park`: it is the host that waits. */
   if (asx_runtime_create(&config, &rt) != ASX_OK) return 1;
   // end: config
   asx_task_spec spec = ASX_TASK_SPEC_INIT;

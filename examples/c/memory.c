@@ -7,7 +7,7 @@
 
 #include "asx/capi/asx.h"
 
-static _Alignas(64) unsigned char memory[4 * 1024 * 1024];
+static _Alignas(4096) unsigned char memory[4 * 1024 * 1024]; /* Where it begins decides about a few bytes. */
 
 /* With a channel of so many slots; 0: without one. */
 static uint64_t bytes_of(const asx_runtime_config *config, uint32_t slots) {
