@@ -27,7 +27,7 @@ set_target_properties(asx_c_shared PROPERTIES VERSION ${PROJECT_VERSION}
 target_link_options(asx_c_shared PRIVATE "LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/asx_c.map"
                     "LINKER:--gc-sections")
 set_property(TARGET asx_c_shared APPEND PROPERTY LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/asx_c.map")
-# Foreign handles and reports as text use a little of the C++ library. The shared library holds that little itself, hidden:
+# Foreign handles use a little of the C++ library. The shared library holds that little itself, hidden:
 # a C program needs no C++ library at run time. A sanitizer has to see the real one.
 include(CheckLinkerFlag)
 check_linker_flag(CXX -static-libstdc++ ASX_CXX_LIBRARY_CAN_BE_STATIC)

@@ -11,5 +11,5 @@ $cc producer_consumer.c -o "$1/shared" $(pkg-config --libs asx_c)
 # The archive. The linker leaves out what is not used, and with it every need for the C++ library.
 $cc producer_consumer.c -o "$1/archive" "$archive" -Wl,--gc-sections
 
-# Foreign handles and reports as text do use it.
+# Foreign handles do use it.
 $cc host_loop.c -o "$1/archive_with_threads" "$archive" -Wl,--gc-sections -lstdc++ -pthread
