@@ -27,6 +27,13 @@ set_target_properties(asx_c_shared PROPERTIES VERSION ${PROJECT_VERSION}
 target_link_options(asx_c_shared PRIVATE "LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/asx_c.map"
                     "LINKER:--gc-sections")
 set_property(TARGET asx_c_shared APPEND PROPERTY LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/asx_c.map")
+# Foreign handles use a little of the C++ library. The shared library holds that little itself, hidden:
+# a C program needs no C++ library at run time. A sanitizer has to see the real one.
+include(CheckLinkerFlag)
+check_linker_flag(CXX -static-libstdc++ ASX_CXX_LIBRARY_CAN_BE_STATIC)
+if(ASX_CXX_LIBRARY_CAN_BE_STATIC AND NOT ASX_SANITIZE AND NOT ASX_COVERAGE)
+  target_link_options(asx_c_shared PRIVATE -static-libstdc++ -static-libgcc)
+endif()
 if(BUILD_SHARED_LIBS)
   add_library(asx::c ALIAS asx_c_shared)
 else()

@@ -1,19 +1,26 @@
 /* asx/capi/asx.h - structured concurrency for C: this is the header to include.
  *
+ *     #include <stdio.h>
+ *     #include "asx/capi/asx.h"
+ *
  *     static asx_poll_result greet(void *context, asx_cx *cx) {
- *       if (asx_sleep_for(cx, ASX_SECOND) == ASX_E_WOULD_BLOCK) return ASX_POLL_PENDING;   // cancelled, or slept
- *       puts(context);
+ *       asx_status status = asx_sleep_for(cx, ASX_SECOND);
+ *       if (status == ASX_E_WOULD_BLOCK) return ASX_POLL_PENDING;  // polled again when the second is over
+ *       if (status == ASX_OK) puts(context);                       // anything else: cancelled, or refused
  *       return ASX_POLL_READY;
  *     }
  *
- *     asx_runtime *rt;
- *     asx_region_handle root;
- *     asx_task_spec spec = ASX_TASK_SPEC_INIT;
- *     spec.poll = greet;
- *     spec.context = "hello";
- *     if (asx_runtime_create(NULL, &rt) || asx_region_root(rt, &root) || asx_task_spawn(rt, root, &spec, NULL)) ...
- *     asx_runtime_run_until_quiescent(rt, ASX_MAX_STEPS, NULL);
- *     asx_runtime_destroy(rt);
+ *     int main(void) {
+ *       asx_runtime *rt;
+ *       asx_region_handle root;
+ *       asx_task_spec spec = ASX_TASK_SPEC_INIT;
+ *       spec.poll = greet;
+ *       spec.context = "hello";
+ *       if (asx_runtime_create(NULL, &rt) != ASX_OK || asx_region_root(rt, &root) != ASX_OK) return 1;
+ *       if (asx_task_spawn(rt, root, &spec, NULL) != ASX_OK) return 1;
+ *       if (asx_runtime_run_until_quiescent(rt, ASX_MAX_STEPS, NULL) != ASX_OK) return 1;
+ *       return asx_runtime_destroy(rt) == ASX_OK ? 0 : 1;
+ *     }
  *
  * 1  Every task has a region, and a region ends only when everything in it has ended.
  * 2  Every call answers with a status and checks its arguments: a null pointer, a stale or forged handle, a handle of

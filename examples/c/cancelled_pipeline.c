@@ -22,6 +22,7 @@ struct shop {
   asx_channel_receiver rx;
   int next;
   int is_open;
+  int is_rested; /* The cook has slept and waits for an order. */
 };
 
 // cut: orders
@@ -43,19 +44,27 @@ static asx_poll_result take_orders(void *context, asx_cx *cx) {
 }
 // end: orders
 
+// cut: cook
 static asx_poll_result cook(void *context, asx_cx *cx) {
   struct shop *shop = context;
   for (;;) {
-    asx_status status = asx_sleep_for(cx, 10 * ASX_MILLISECOND);
+    if (!shop->is_rested) {
+      asx_status status = asx_sleep_for(cx, 10 * ASX_MILLISECOND);
+      if (status == ASX_E_WOULD_BLOCK) return ASX_POLL_PENDING;
+      if (status != ASX_OK) return ASX_POLL_READY;
+      shop->is_rested = 1; /* Or the poll that brings the order would begin a second sleep. */
+    }
     int *order;
-    if (status == ASX_OK) status = asx_channel_recv(&shop->rx, cx, &order);
+    asx_status status = asx_channel_recv(&shop->rx, cx, &order);
     if (status == ASX_E_WOULD_BLOCK) return ASX_POLL_PENDING;
     if (status != ASX_OK) return ASX_POLL_READY;
+    shop->is_rested = 0;
     printf("order %d is served\n", *order);
     free(order);
     alive--;
   }
 }
+// end: cook
 
 int main(void) {
   asx_runtime *rt;

@@ -57,8 +57,7 @@ static asx_poll_result sum(void *context, asx_cx *cx) {
 }
 
 // cut: shrink
-/* The profile tiny reserves 190 KiB: 64 tasks of 0.8 KiB, 256 events, 16 regions and channels. Three tasks need less.
- */
+/* The profile tiny makes room for 64 tasks, 256 events, 16 regions and channels. Three tasks need less. */
 static void shrink(asx_resource_contract *c) {
   c->max_tasks = c->max_ready_queue = c->max_cancel_queue = c->max_waits = 8;
   c->max_regions = c->max_finalizers = c->max_causes = c->max_channels = 4;
@@ -97,6 +96,6 @@ int main(void) {
   if (asx_runtime_run_until_idle(rt, ASX_MAX_STEPS, NULL) != ASX_OK) return 1;
   if (asx_task_outcome(rt, last, &outcome) != ASX_OK || asx_runtime_inspect(rt, &report) != ASX_OK) return 1;
   printf("the squares of 1 to 10 add up to %llu\n", (unsigned long long)outcome.value);
-  fprintf(stderr, "%llu bytes\n", (unsigned long long)report.memory_bytes);
+  printf("%llu KiB were enough\n", (unsigned long long)(report.memory_bytes + 1023) / 1024);
   return asx_runtime_destroy(rt) == ASX_OK ? 0 : 1;
 }

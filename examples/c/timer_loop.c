@@ -17,8 +17,12 @@ int main(void) {
   asx_status status = asx_timer_register(wheel, 8 * 24 * 3600 * ASX_SECOND, (asx_waker){0, 0}, &night);
   printf("%s\n", asx_status_name(status));
 
-  /* The oven is slow; an update keeps the old timer when the new one is refused. */
-  bread = asx_timer_update(wheel, &bread, 1800 * ASX_SECOND, (asx_waker){2, 0});
+  // cut: update
+  /* The oven is slow. A refused update is the zero handle, and the old timer lives on under the handle that it has. */
+  asx_timer_handle later = asx_timer_update(wheel, &bread, 1800 * ASX_SECOND, (asx_waker){2, 0});
+  if (later.id != 0) bread = later;
+  // end: update
+  printf("the bread will %sbe told\n", asx_timer_is_live(wheel, &bread) ? "" : "not ");
   // cut: collect
   for (asx_time next; (next = asx_timer_next_deadline(wheel)) != ASX_TIME_NONE;) {
     asx_waker due[4];

@@ -76,6 +76,13 @@ echo "consumer: pkg-config: ok"
 eval "pkg_flags=($(pkg-config --cflags --libs asx_c))"
 quietly "${CC:-gcc-12}" -std=c11 examples/c/timer_loop.c -o "$work/pkg_c" "${pkg_flags[@]}" "-Wl,-rpath,$libdir"
 [[ $("$work/pkg_c" | tail -n 1) == "the tea can not be cancelled any more" ]] || fail "a C program with pkg-config does not run"
+if [[ $prefix != *" "* ]]; then  # As the guide shows it, which quotes no folders.
+  mkdir -p "$work/linked"
+  quietly env CC="${CC:-gcc-12}" sh examples/c/link.sh "$work/linked"
+  [[ $("$work/linked/archive" | tail -n 1) == "  took 5" ]] || fail "a C program with the archive does not run"
+  needed=$(readelf -d "$work/linked/archive" "$work/linked/shared" "$libdir/libasx_c.so" | grep 'NEEDED.*libstdc++' || true)
+  [[ -z $needed ]] || fail "a C program needs the C++ library: $needed"
+fi
 exported=$(nm -D --defined-only "$(find "$prefix" -name libasx_c.so)" | awk '{print $3}' | grep -v '^asx_' || true)
 [[ -z $exported ]] || fail "libasx_c.so shows more than asx_*: $exported"
 mkdir -p "$work/c"

@@ -52,6 +52,12 @@ def nm(*words):
     return subprocess.run(["nm", *words], capture_output=True, text=True, check=True).stdout
 
 
+def cpp_libraries(program):
+    """Those of them that it needs at run time."""
+    needed = subprocess.run(["readelf", "-d", str(program)], capture_output=True, text=True, check=True).stdout
+    return re.findall(r"NEEDED.*\[(libstdc\+\+[^]]*|libc\+\+[^]]*|libgcc_s[^]]*)\]", needed)
+
+
 class the_c_interface(unittest.TestCase):
     def test_each_header_compiles_as_c11_and_as_cpp20(self):
         self.assertTrue(COMPILERS, "no compiler was given that is there")
@@ -86,13 +92,51 @@ class the_c_interface(unittest.TestCase):
         exported = {line.split()[-1] for line in nm("-D", "--defined-only", str(LIBRARY)).splitlines()}
         self.assertEqual(exported, set(DECLARED), "cmake/asx_c.map and the headers must agree")
 
+    def test_the_shared_library_needs_no_cpp_library(self):
+        if STATIC == "-":
+            self.skipTest("a sanitizer needs it")
+        self.assertEqual(cpp_libraries(LIBRARY), [], "cmake/asx_c.cmake links it into the library; is there a static one?")
+
+    def test_the_first_program_of_the_header_compiles_and_greets(self):
+        comment = re.match(r"/\*(.*?)\*/", (ROOT / "asx/capi/asx.h").read_text(), re.S).group(1)
+        program = "".join(line[7:].rstrip() + "\n" for line in comment.splitlines() if re.match(r" \*(     |$)", line))
+        self.assertIn("int main(void)", program, "the header begins with a whole program, five spaces from its star")
+        for compiler in (c for c in COMPILERS if "++" not in c):
+            with tempfile.TemporaryDirectory() as folder:
+                link = ["-c", "-o", f"{folder}/hello.o"]
+                if STATIC != "-":
+                    link = ["-x", "none", str(LIBRARY), f"-Wl,-rpath,{LIBRARY.parent}", "-o", f"{folder}/hello"]
+                run = subprocess.run([compiler, "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I.", "-x", "c", "-",
+                                      *link], input=program, capture_output=True, text=True)
+                self.assertEqual(run.returncode, 0, f"{compiler}: the first program of asx.h:\n{run.stderr}")
+                if STATIC != "-":
+                    run = subprocess.run([f"{folder}/hello"], capture_output=True, text=True, timeout=60)
+                    self.assertEqual((run.returncode, run.stdout), (0, "hello\n"))
+
+    def test_programs_are_linked_as_the_guide_shows(self):
+        if STATIC == "-" or not shutil.which("pkg-config"):
+            self.skipTest("no pkg-config, or a build that brings more libraries")
+        with tempfile.TemporaryDirectory() as folder:
+            here = pathlib.Path(folder)
+            (here / "include").symlink_to(ROOT)
+            (here / "lib").symlink_to(LIBRARY.parent)
+            (here / "asx_c.pc").write_text(f"libdir={here}/lib\nName: asx_c\nDescription: as it was built\nVersion: 0\n"
+                                           f"Libs: -L{here}/lib -lasx_c\nCflags: -I{here}/include\n")
+            known = {**os.environ, "PKG_CONFIG_PATH": folder, "LD_LIBRARY_PATH": str(LIBRARY.parent),
+                     "CC": next(c for c in COMPILERS if "++" not in c)}
+            run = subprocess.run(["sh", "examples/c/link.sh", folder], env=known, capture_output=True, text=True)
+            self.assertEqual(run.returncode, 0, f"examples/c/link.sh:\n{run.stderr}")
+            for name in ("shared", "archive"):
+                run = subprocess.run([here / name], env=known, capture_output=True, text=True, timeout=60)
+                self.assertEqual((run.returncode, run.stdout.splitlines()[-1:]), (0, ["  took 5"]), name)
+                self.assertEqual(cpp_libraries(here / name), [], f"{name} needs a C++ library")
+
     def test_a_program_with_its_own_memory_links_no_allocator(self):
         if STATIC == "-":
             self.skipTest("this build brings an allocator of its own")
         symbols = nm(STATIC)
         self.assertFalse(ALLOCATORS.findall(symbols), "something on the way drags the heap in; keep it apart")
-        needed = subprocess.run(["readelf", "-d", STATIC], capture_output=True, text=True, check=True).stdout
-        self.assertNotIn("libstdc++", needed, "a C program needs no C++ library")
+        self.assertEqual(cpp_libraries(STATIC), [], "a C program needs no C++ library")
 
     def test_the_binary_interface_is_the_one_that_is_kept(self):
         if not shutil.which("abidiff"):
