@@ -65,6 +65,14 @@ class the_c_interface(unittest.TestCase):
                                      text=True)
                 self.assertEqual(run.returncode, 0, f"{compiler}: {name} does not compile alone:\n{run.stderr}")
 
+    def test_a_compiler_that_makes_enums_short_is_refused(self):
+        for compiler in COMPILERS:
+            if "++" in compiler:
+                continue  # There an enum has its width from the header.
+            run = subprocess.run([compiler, "-x", "c", "-std=c11", "-fshort-enums", "-fsyntax-only", "-I.", "-"],
+                                 input='#include "asx/capi/asx.h"\n', capture_output=True, text=True)
+            self.assertIn("an enum is an int", run.stderr, f"{compiler}: structs would be torn apart, and nobody says so")
+
     def test_the_ten_signatures_are_the_specifications(self):
         for signature in SIGNATURES:
             name = re.search(r"asx_\w+(?=\()", signature).group()
