@@ -249,7 +249,7 @@ void write_sentence(const text_port& out, const event& e, const name_port& names
   const std::string_view text = is_passed_on ? "cancel of {s} passed on by {o}: {a}" : row->sentence;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '{' || i + 2 >= text.size() || text[i + 2] != '}') {
-      out << text.substr(i, 1);
+      out << std::string_view(text.data() + i, 1);  // Not substr: that brings the C++ library along.
       continue;
     }
     switch (text[i + 1]) {

@@ -1,4 +1,5 @@
 // Regions: creation, close from the first request to closed, finalizers, the fold of outcomes, arenas.
+#include <algorithm>
 #include <exception>
 #include <string_view>
 #include <utility>
@@ -336,8 +337,8 @@ void kernel::panic(region_record& r, std::string_view text, const std::source_lo
   if (text.empty()) text = "a finalizer panicked";
   fold(r, task_outcome::panicked({text, site.file_name(), site.line()}), UINT64_MAX);
   if (log_.mode() != journal_mode::full) return;
-  log_.append_text(text_code::panic, type_tag::region, r.id.value, text.substr(0, contract_.cause_message_bytes),
-                   now_.ns);
+  const std::size_t kept = std::min<std::size_t>(text.size(), contract_.cause_message_bytes);
+  log_.append_text(text_code::panic, type_tag::region, r.id.value, {text.data(), kept}, now_.ns);
 }
 
 void kernel::run_finalizers(region_record& r) noexcept {

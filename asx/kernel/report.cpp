@@ -17,21 +17,22 @@ using detail::obligation_record;
 using detail::region_record;
 using detail::task_record;
 
+// Not substr, here and below: it brings along what throws out_of_range, and with it the C++ library.
 std::string_view file_of(const std::source_location& site) {
-  const std::string_view path = site.file_name();
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+  std::string_view path = site.file_name();
+  if (const std::size_t slash = path.rfind('/'); slash != std::string_view::npos) path.remove_prefix(slash + 1);
+  return path;
 }
 
 void write_escaped(const text_port& out, std::string_view text) {
   constexpr std::string_view digits = "0123456789abcdef";
   for (std::size_t at = 0; at < text.size(); ++at) {
-    const std::string_view one = text.substr(at, 1);
+    const std::string_view one(text.data() + at, 1);
     const auto byte = static_cast<unsigned char>(one.front());
     if (one == "\"" || one == "\\") {
       out << "\\" << one;
     } else if (byte < 0x20 || byte >= 0x7f) {
-      out << "\\u00" << digits.substr(byte >> 4, 1) << digits.substr(byte & 15U, 1);
+      out << "\\u00" << std::string_view(&digits[byte >> 4], 1) << std::string_view(&digits[byte & 15U], 1);
     } else {
       out << one;
     }
