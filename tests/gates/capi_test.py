@@ -48,7 +48,7 @@ asx_timer_handle asx_timer_update(asx_timer_wheel *wheel, const asx_timer_handle
 # Reports and a log, in memory of the program's own.
 TELLING = """
 #include "asx/capi/asx.h"
-static unsigned char memory[1 << 17];
+static unsigned char memory[1 << 19];
 static size_t told;
 static void put(void* to, const char* text, size_t size) { told += to != NULL || text == NULL ? 0 : size; }
 static void line(void* to, asx_log_level level, const char* text) { put(to, text, (size_t)level); }
