@@ -287,7 +287,8 @@ typedef struct asx_log_hook {
 /* ---- what is asked for ----------------------------------------------------------------------------------------- */
 
 /* Every limit of a runtime (R-140). One that is met is a refusal that changed nothing. Any number will do but where it
- * says otherwise; memory is asked for as it is needed, or at the start (reserve_all). */
+ * says otherwise. Trace and timers have their memory from the start, the others ask for it as they grow, or at the
+ * start, too (reserve_all). */
 typedef struct asx_resource_contract {
   uint32_t version;     /* 1 and no other. */
   uint32_t max_tasks;   /* At most 2^28. */
@@ -310,7 +311,7 @@ typedef struct asx_resource_contract {
   uint32_t coop_limit;
   uint32_t max_ghost_entries;
   uint64_t max_bytes;        /* At nominal costs; 0: no ceiling. */
-  uint64_t max_trace_events; /* From 1; ASX_TRACE_REJECT: from ASX_MIN_REJECTING_TRACE. */
+  uint64_t max_trace_events; /* From 1 to SIZE_MAX / 64; ASX_TRACE_REJECT: from ASX_MIN_REJECTING_TRACE. */
   asx_trace_overflow overflow;
   bool reserve_all; /* Everything is taken at the start, nothing is asked for afterwards. */
   /* Of this interface: */

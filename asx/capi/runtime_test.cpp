@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -233,6 +235,39 @@ TEST_F(capi_runtime, the_unknown_part_of_a_report_is_zero) {
   EXPECT_EQ(hash(), before);
 }
 
+TEST_F(capi_runtime, the_ranges_are_those_that_stand_at_the_fields) {
+  using config = asx_runtime_config;
+  const std::function<void(config&)> fine[] = {
+      [](config& c) { c.contract.max_tasks = 0; },
+      [](config& c) { c.contract.max_tasks = 1U << 28; },
+      [](config& c) { c.contract.max_regions = 1; },
+      [](config& c) { c.contract.max_channels = UINT32_MAX; },
+      [](config& c) { c.contract.max_waits = c.contract.max_senders = 0; },
+      [](config& c) { c.contract.cause_message_bytes = 4008; },
+      [](config& c) { c.contract.max_trace_events = 1; },
+      [](config& c) { c.cancel_streak_limit = UINT32_MAX / 2; },
+      [](config& c) { c.timed_streak_limit = UINT32_MAX; },
+      [](config& c) { c.foreign_grace_ns = UINT64_MAX; },
+  };
+  for (std::size_t i = 0; i < std::size(fine); ++i) EXPECT_EQ(created(fine[i]), ASX_OK) << i;
+  const std::function<void(config&)> wrong[] = {
+      [](config& c) { c.contract.version = 2; },
+      [](config& c) { c.contract.max_tasks = (1U << 28) + 1; },
+      [](config& c) { c.contract.max_regions = 0; },
+      [](config& c) { c.contract.max_timers = (1U << 28) + 1; },
+      [](config& c) { c.contract.cause_message_bytes = 4009; },
+      [](config& c) { c.contract.max_trace_events = 0; },
+      [](config& c) { c.contract.max_trace_events = SIZE_MAX / 64 + 1; },
+      [](config& c) { c.workers = 0; },
+      [](config& c) { c.workers = 65536; },
+      [](config& c) { c.cancel_streak_limit = 0; },
+      [](config& c) { c.cancel_streak_limit = UINT32_MAX / 2 + 1; },
+      [](config& c) { c.clock_kind = ASX_CLOCK_HOST; },
+      [](config& c) { c.memory.allocate = [](void*, std::size_t, std::size_t) -> void* { return nullptr; }; },
+  };
+  for (std::size_t i = 0; i < std::size(wrong); ++i) EXPECT_EQ(created(wrong[i]), ASX_E_INVALID_ARGUMENT) << i;
+}
+
 // ---- a loop of the host's own -------------------------------------------------------------------------------------
 
 TEST_F(capi_runtime, a_host_that_steps_meets_the_end_of_a_grace) {
@@ -295,10 +330,13 @@ TEST_F(capi_runtime, a_full_trace_refuses_a_step_and_a_note) {  // R-220
 }
 
 TEST_F(capi_runtime, a_host_clock_that_stands_still_holds_no_run) {
-  start([](asx_runtime_config& c) {
+  int parks = 0;
+  start([&parks](asx_runtime_config& c) {
     c.clock_kind = ASX_CLOCK_HOST;
-    c.clock.now = [](void*) { return asx_time{5}; };
-    c.park.park = [](void*, asx_time, asx_time) {};
+    // It moves at last, so that a run which does wait for it is seen here, and does not hang.
+    c.clock = {&parks, [](void* n) { return *static_cast<int*>(n) < 1000 ? asx_time{5} : 3600 * ASX_SECOND; }};
+    c.park.context = &parks;
+    c.park.park = [](void* n, asx_time, asx_time) { ++*static_cast<int*>(n); };
   });
   spawn(
       [](asx_cx* cx) { return asx_sleep_for(cx, ASX_SECOND) == ASX_E_WOULD_BLOCK ? ASX_POLL_PENDING : ASX_POLL_READY; },

@@ -101,7 +101,10 @@ TEST(stepping, is_refused_when_the_journal_may_lose_an_event) {  // R-220
 TEST(stepping, a_clock_that_stands_still_uses_up_the_steps_of_a_run) {  // U-03
   std::uint64_t parks = 0;
   runtime_config config;
-  config.clock = {nullptr, [](void*) noexcept { return instant{5}; }};
+  // It moves at last, so that a run which does wait for it is seen here, and does not hang.
+  config.clock = {&parks, [](void* n) noexcept {
+                    return *static_cast<std::uint64_t*>(n) < 1000 ? instant{5} : instant{} + duration::hours(2);
+                  }};
   config.park = {&parks, [](void* count, instant, instant) noexcept { ++*static_cast<std::uint64_t*>(count); },
                  nullptr};
   runtime rt(config);
