@@ -194,8 +194,7 @@ typedef struct asx_outcome {
   asx_status error; /* err; of a cancelled one, what its cleanup ended with, */
   uint64_t detail;  /* and the detail of either. */
   asx_cancel_reason reason;
-  asx_text panic; /* Of the record that the outcome was read from; cut to cause_message_bytes, which are 120, or 48 of
-                     tiny. */
+  asx_text panic; /* Of the record that the outcome was read from; cut to the contract's cause_message_bytes. */
 } asx_outcome;
 
 /* XXH3-128 over the semantic events. */
@@ -306,7 +305,7 @@ typedef struct asx_resource_contract {
   uint32_t max_finalizers_per_region;
   uint32_t max_tasks_per_region;
   uint32_t max_causes;
-  uint32_t cause_message_bytes; /* At most 4008. Messages of reasons and texts of panics are cut to this. */
+  uint32_t cause_message_bytes; /* At most 4008. Messages and texts of panics are cut to it; 120, of tiny 48. */
   uint32_t max_mask_depth;
   uint32_t coop_limit;
   uint32_t max_ghost_entries;
@@ -320,8 +319,7 @@ typedef struct asx_resource_contract {
   /* Room for limits of later versions: zero, or ASX_E_VERSION. asx_runtime_config_init sets it. */
   uint32_t reserved[16];
 } asx_resource_contract;
-/* What a trace that rejects must hold at least, while journaling is ASX_JOURNAL_FULL: with less, no step would begin.
- */
+/* What a trace that rejects must hold at least, with ASX_JOURNAL_FULL: no step would begin with less. */
 #define ASX_MIN_REJECTING_TRACE UINT64_C(256)
 
 /* Fill it with asx_runtime_config_init. */
