@@ -4,6 +4,7 @@
 
 #include "asx/capi/detail/convert.hpp"
 #include "asx/capi/detail/create.hpp"
+#include "asx/capi/detail/memory.hpp"
 #include "asx/capi/detail/state.hpp"
 
 using namespace asx;
@@ -16,6 +17,16 @@ void append_to(asx_journal_writer& writer, std::span<const event> batch) noexcep
 }
 
 }  // namespace asx::capi
+
+namespace {
+
+void release(asx_journal_writer* writer) noexcept {
+  asx_memory hooks = writer->hooks;
+  std::destroy_at(writer);
+  give_place<asx_journal_writer>(choose(hooks, heap_memory()), writer);
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -55,6 +66,7 @@ asx_status asx_journal_settle(asx_runtime* runtime) {
   const call guard(runtime);
   if (guard.refused != ASX_OK) return guard.refused;
   runtime->core.journal().settle();
+  deliver_log(*runtime);
   return ASX_OK;
 }
 
@@ -69,6 +81,7 @@ asx_status asx_journal_note_law(asx_runtime* runtime, uint64_t number, asx_statu
   const call guard(runtime);
   if (guard.refused != ASX_OK) return guard.refused;
   if (!is_status(answer)) return ASX_E_INVALID_ARGUMENT;
+  if (runtime->core.journal().reserve(1) != status::ok) return ASX_E_RESOURCE_EXHAUSTED;
   runtime->core.journal().append(
       event_kind::law_checked,
       {.time_ns = runtime->core.now().ns, .subject = number, .a = static_cast<std::uint64_t>(answer), .b = hash});
@@ -82,55 +95,28 @@ asx_status asx_journal_writer_open(int descriptor, asx_profile profile, uint64_t
   }
   if (memory != nullptr && (memory->allocate == nullptr || memory->release == nullptr)) return ASX_E_INVALID_ARGUMENT;
   constexpr std::string_view profiles[] = {"core", "tiny", "server"};
-  const memory_port heap = heap_memory();
-  constexpr std::size_t size = sizeof(asx_journal_writer);
-  constexpr std::size_t alignment = alignof(asx_journal_writer);
-  void* const at = memory != nullptr ? memory->allocate(memory->context, size, alignment)
-                                     : heap.allocate(heap.context, size, alignment);
+  asx_memory hooks = memory == nullptr ? asx_memory{} : *memory;
+  void* const at = take_place<asx_journal_writer>(choose(hooks, heap_memory()));
   if (at == nullptr) return ASX_E_RESOURCE_EXHAUSTED;
   auto* const w = new (at) asx_journal_writer;
+  w->hooks = hooks;
   w->descriptor = descriptor;
-  w->memory = heap;
-  if (memory != nullptr) {
-    w->hooks = *memory;
-    w->memory = {&w->hooks,
-                 [](void* hooks, std::size_t bytes, std::size_t align) noexcept {
-                   const auto& m = *static_cast<const asx_memory*>(hooks);
-                   return m.allocate(m.context, bytes, align);
-                 },
-                 [](void* hooks, void* block, std::size_t bytes, std::size_t align) noexcept {
-                   const auto& m = *static_cast<const asx_memory*>(hooks);
-                   m.release(m.context, block, bytes, align);
-                 }};
-  }
-  const status s = w->file.open(w->memory, descriptor_writer(w->descriptor),
+  const status s = w->file.open(choose(w->hooks, heap_memory()), descriptor_writer(w->descriptor),
                                 journal_header::of(profiles[static_cast<std::size_t>(profile)], seed));
-  if (s == status::ok) {
-    *out = w;
-    return ASX_OK;
+  if (s != status::ok) {
+    release(w);
+    return capi::out(s);
   }
-  const asx_memory hooks = w->hooks;
-  std::destroy_at(w);
-  if (hooks.release != nullptr) {
-    hooks.release(hooks.context, at, size, alignment);
-  } else {
-    heap.release(heap.context, at, size, alignment);
-  }
-  return capi::out(s);
+  *out = w;
+  return ASX_OK;
 }
 
 asx_status asx_journal_writer_close(asx_journal_writer* writer) {
   if (writer == nullptr) return ASX_E_INVALID_ARGUMENT;
-  if (writer->users != 0) return ASX_E_REENTRANT;
+  // Acquire: pairs with the release of the runtime that is done with it.
+  if (writer->now.load(std::memory_order_acquire) == asx_journal_writer::stage::in_use) return ASX_E_REENTRANT;
   const asx_status s = out(writer->file.close());
-  const asx_memory hooks = writer->hooks;
-  const memory_port heap = heap_memory();
-  std::destroy_at(writer);
-  if (hooks.release != nullptr) {
-    hooks.release(hooks.context, writer, sizeof(asx_journal_writer), alignof(asx_journal_writer));
-  } else {
-    heap.release(heap.context, writer, sizeof(asx_journal_writer), alignof(asx_journal_writer));
-  }
+  release(writer);
   return s;
 }
 

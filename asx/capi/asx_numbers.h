@@ -1,6 +1,7 @@
 /* asx/capi/asx_numbers.h - the numbers of the C interface: statuses, states, kinds.
  *
- * They are the specification's, and never change: journals and digests hold them (R-46, R-116, R-141).
+ * They are the specification's, and never change: journals and digests hold them (R-46, R-116, R-141). Each is as
+ * wide as an int; a compiler that is told otherwise (-fshort-enums) is refused below.
  *
  * Cancel points: none. Threads: constants. Lifetime: constants.
  */
@@ -114,6 +115,10 @@ typedef ASX_ENUM(asx_clock_kind){ASX_CLOCK_VIRTUAL = 0, ASX_CLOCK_MACHINE = 1, A
 
 #ifdef __cplusplus
 }
+static_assert(sizeof(asx_status) == sizeof(int) && sizeof(asx_profile) == sizeof(int), "asx: an enum is an int");
+#else
+_Static_assert(sizeof(asx_status) == sizeof(int) && sizeof(asx_profile) == sizeof(int),
+               "asx: an enum is an int; compile without -fshort-enums");
 #endif
 
 #endif /* ASX_CAPI_ASX_NUMBERS_H */

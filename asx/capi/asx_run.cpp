@@ -1,6 +1,12 @@
 // Runs, and what a runtime looks like.
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
 #include "asx/capi/detail/convert.hpp"
 #include "asx/capi/detail/state.hpp"
+#include "asx/kernel/report.hpp"
 
 using namespace asx;
 using namespace asx::capi;
@@ -27,6 +33,50 @@ asx_status rested(const rest_result& r, asx_quiescence_report* report) noexcept 
   return out(r.quiescence.first);
 }
 
+/// Gathers a report, so that the program is not called for every word of it.
+class pieces {
+ public:
+  pieces(asx_runtime& rt, asx_text_fn put, void* context) noexcept : rt_(rt), put_(put), context_(context) {}
+
+  [[nodiscard]] text_port port() noexcept {
+    return {this, [](void* self, std::string_view text) { static_cast<pieces*>(self)->add(text); }};
+  }
+  void hand_over() noexcept {
+    if (size_ == 0) return;
+    const hook_guard guard(rt_);
+    put_(context_, bytes_.data(), std::exchange(size_, 0));
+  }
+
+ private:
+  void add(std::string_view text) noexcept {
+    while (!text.empty()) {  // asx: bounded by the length of the text
+      const std::size_t room = std::min(text.size(), bytes_.size() - size_);
+      std::copy_n(text.data(), room, bytes_.data() + size_);
+      size_ += room;
+      text.remove_prefix(room);
+      if (size_ == bytes_.size()) hand_over();
+    }
+  }
+
+  asx_runtime& rt_;
+  asx_text_fn put_;
+  void* context_;
+  std::size_t size_ = 0;
+  std::array<char, 512> bytes_{};
+};
+
+using report_fn = void (*)(const kernel& k, const text_port& out);
+
+asx_status described(asx_runtime* runtime, report_fn write, asx_text_fn put, void* context) noexcept {
+  const call guard(runtime);
+  if (guard.refused != ASX_OK) return guard.refused;
+  if (put == nullptr) return ASX_E_INVALID_ARGUMENT;
+  pieces out(*runtime, put, context);
+  write(runtime->kernel(), out.port());
+  out.hand_over();
+  return ASX_OK;
+}
+
 }  // namespace
 
 extern "C" {
@@ -35,35 +85,43 @@ asx_status asx_runtime_step(asx_runtime* runtime, asx_step_report* report) {
   const call guard(runtime);
   if (guard.refused != ASX_OK) return guard.refused;
   if (!has_size(report)) return ASX_E_INVALID_ARGUMENT;
-  return stepped(runtime->core.step(), report);
+  const step_report r = runtime->core.step();
+  deliver_log(*runtime);
+  return stepped(r, report);
 }
 
 asx_status asx_runtime_step_worker(asx_runtime* runtime, uint32_t worker, asx_step_report* report) {
   const call guard(runtime);
   if (guard.refused != ASX_OK) return guard.refused;
   if (!has_size(report) || worker >= runtime->core.sched().workers()) return ASX_E_INVALID_ARGUMENT;
-  return stepped(runtime->core.step(worker), report);
+  const step_report r = runtime->core.step(worker);
+  deliver_log(*runtime);
+  return stepped(r, report);
 }
 
 asx_status asx_runtime_run_until_idle(asx_runtime* runtime, uint64_t max_steps, asx_run_report* report) {
   const call guard(runtime);
   if (guard.refused != ASX_OK) return guard.refused;
   if (!has_size(report)) return ASX_E_INVALID_ARGUMENT;
-  return ran(runtime->core.run_until_idle(max_steps), report);
+  const run_result r = runtime->core.run_until_idle(max_steps);
+  deliver_log(*runtime);
+  return ran(r, report);
 }
 
 asx_status asx_runtime_run_until_quiescent(asx_runtime* runtime, uint64_t max_steps, asx_run_report* report) {
   const call guard(runtime);
   if (guard.refused != ASX_OK) return guard.refused;
   if (!has_size(report)) return ASX_E_INVALID_ARGUMENT;
-  return ran(runtime->core.run_until_quiescent(max_steps), report);
+  const run_result r = runtime->core.run_until_quiescent(max_steps);
+  deliver_log(*runtime);
+  return ran(r, report);
 }
 
 asx_status asx_runtime_next_deadline(asx_runtime* runtime, asx_time* out) {
   const call guard(runtime);
   if (guard.refused != ASX_OK) return guard.refused;
   if (out == nullptr) return ASX_E_INVALID_ARGUMENT;
-  *out = runtime->kernel().next_due().ns;
+  *out = runtime->core.next_due().ns;
   return ASX_OK;
 }
 
@@ -95,7 +153,9 @@ asx_status asx_runtime_shutdown(asx_runtime* runtime, uint64_t grace_ns, uint64_
   if (guard.refused != ASX_OK) return guard.refused;
   if (!has_size(report)) return ASX_E_INVALID_ARGUMENT;
   if ((runtime->core.now() + duration{grace_ns}).is_none()) return ASX_E_INVALID_ARGUMENT;
-  return rested(runtime->core.come_to_rest(duration{grace_ns}, max_steps), report);
+  const rest_result r = runtime->core.come_to_rest(duration{grace_ns}, max_steps);
+  deliver_log(*runtime);
+  return rested(r, report);
 }
 
 asx_status asx_runtime_check_quiescence(asx_runtime* runtime, asx_quiescence_report* report) {
@@ -129,7 +189,7 @@ asx_status asx_runtime_inspect(asx_runtime* runtime, asx_runtime_report* report)
   kernel& k = runtime->kernel();
   asx_runtime_report r{};
   r.now = runtime->core.now().ns;
-  r.next_deadline = k.next_due().ns;
+  r.next_deadline = runtime->core.next_due().ns;
   r.live_tasks = k.live_tasks();
   r.live_regions = k.live_regions();
   r.live_timers = k.live_timers();
@@ -149,6 +209,14 @@ asx_status asx_runtime_state_hash(asx_runtime* runtime, uint64_t* out) {
   if (out == nullptr) return ASX_E_INVALID_ARGUMENT;
   *out = runtime->kernel().state_hash();
   return ASX_OK;
+}
+
+asx_status asx_runtime_describe(asx_runtime* runtime, asx_text_fn put, void* context) {
+  return described(runtime, &describe_tree, put, context);
+}
+
+asx_status asx_runtime_describe_json(asx_runtime* runtime, asx_text_fn put, void* context) {
+  return described(runtime, &describe_tree_json, put, context);
 }
 
 asx_status asx_runtime_set_governor(asx_runtime* runtime, asx_governor to) {

@@ -1,5 +1,6 @@
 // A runtime's beginning and end, in whichever memory; the heap's own part is in asx_heap.cpp, so that a program which
 // hands over its memory holds nothing of it.
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -7,38 +8,11 @@
 
 #include "asx/capi/detail/convert.hpp"
 #include "asx/capi/detail/create.hpp"
+#include "asx/capi/detail/memory.hpp"
 #include "asx/capi/detail/state.hpp"
-#include "asx/journal/event_table.hpp"
 
 using namespace asx;
 using namespace asx::capi;
-
-// ---- numbers are the model's (R-46, R-141) --------------------------------------------------------------------------
-
-static_assert(ASX_E_TIMER_DURATION_EXCEEDED == static_cast<int>(status::timer_duration_exceeded) &&
-              ASX_E_INVALID_ARGUMENT == static_cast<int>(status::invalid_argument) &&
-              ASX_E_LAGGED == static_cast<int>(status::lagged));
-static_assert(ASX_REGION_CLOSED == static_cast<int>(region_state::closed) &&
-              ASX_TASK_COMPLETED == static_cast<int>(task_state::completed) &&
-              ASX_OBLIGATION_LEAKED == static_cast<int>(obligation_state::leaked) &&
-              ASX_CANCEL_COMPLETED == static_cast<int>(cancel_phase::completed) &&
-              ASX_CANCEL_SHUTDOWN == static_cast<int>(cancel_kind::shutdown) &&
-              ASX_OUTCOME_PANICKED == static_cast<int>(outcome_kind::panicked) &&
-              ASX_CHANNEL_FULLY_CLOSED == static_cast<int>(channel_state::fully_closed));
-static_assert(ASX_POLL_ERROR == static_cast<int>(poll_result::error) &&
-              ASX_LANE_READY == static_cast<int>(lane::ready) &&
-              ASX_FROM_STALL == static_cast<int>(dispatch_source::stall) &&
-              ASX_GOVERNOR_DRAIN_REGIONS == static_cast<int>(governor::drain_regions) &&
-              ASX_BUDGET_COST == static_cast<int>(budget_part::cost));
-static_assert(ASX_LEAKS_HOLD == static_cast<int>(leak_policy::hold) &&
-              ASX_ORDER_DRAWN == static_cast<int>(worker_order::kind::drawn) &&
-              ASX_TIES_RNG == static_cast<int>(tie_break::rng) &&
-              ASX_TRACE_REJECT == static_cast<int>(trace_overflow::reject) &&
-              ASX_JOURNAL_FULL == static_cast<int>(journal_mode::full) &&
-              ASX_GHOSTS_ON == static_cast<int>(ghost_mode::on));
-static_assert(sizeof(asx_event) == sizeof(event) && offsetof(asx_event, cause) == offsetof(event, cause) &&
-              offsetof(asx_event, flags) == offsetof(event, flags));
-static_assert(sizeof(asx_region_handle) == 16 && sizeof(asx_waker) == 16 && sizeof(asx_timer_handle) == 16);
 
 // ---- hooks --------------------------------------------------------------------------------------------------------
 
@@ -74,8 +48,14 @@ void park(void* context, instant now, instant until) noexcept {
   const hook_guard guard(rt);
   rt.given.park.park(rt.given.park.context, now.ns, until.ns);
 }
-void unpark(void* context) noexcept {  // By any thread: nothing of the runtime is written.
-  const asx_runtime& rt = self(context);
+void park_own(void* context, instant now, instant until) noexcept {
+  self(context).own_park.park(until - now);
+}
+void unpark(void* context) noexcept {  // By any thread: only the runtime's own writes anything of it.
+  asx_runtime& rt = self(context);
+  if (rt.given.park.park == nullptr) rt.own_park.unpark();
+  if (rt.thread != this_thread_number()) return rt.given.park.unpark(rt.given.park.context);
+  const hook_guard guard(rt);
   rt.given.park.unpark(rt.given.park.context);
 }
 
@@ -94,41 +74,19 @@ void panic(void* context, std::string_view text) noexcept {
   }
 }
 
-bool is_worth_a_line(const event& e) noexcept {
-  switch (e.kind) {
-    case event_kind::finalizer_failed:
-    case event_kind::region_leaked:
-    case event_kind::task_panicked:
-    case event_kind::cleanup_failed:
-    case event_kind::obligation_leaked:
-    case event_kind::task_force_completed:
-    case event_kind::cleanup_overrun: return true;
-    default: return is_refusal(e.kind) && high_half(e.a) != static_cast<std::uint32_t>(limit_code::none);
-  }
-}
-
-void log_event(asx_runtime& rt, const event& e) noexcept {
-  const std::string_view kind = name(e.kind);
-  char line[160];
-  std::snprintf(line, sizeof line, "%.*s: subject %llu, object %llu, %llu, %llu; event %llu at %llu ns",
-                static_cast<int>(kind.size()), kind.data(), static_cast<unsigned long long>(e.subject),
-                static_cast<unsigned long long>(e.object), static_cast<unsigned long long>(e.a),
-                static_cast<unsigned long long>(e.b), static_cast<unsigned long long>(e.seq),
-                static_cast<unsigned long long>(e.time_ns));
-  rt.given.log.log(rt.given.log.context, is_refusal(e.kind) ? ASX_LOG_NOTE : ASX_LOG_WARNING, line);
-}
-
 void take(void* context, std::span<const event> batch) noexcept {
   asx_runtime& rt = self(context);
+  if (!rt.is_created) return;
   const hook_guard guard(rt);
   if (rt.given.writer != nullptr) append_to(*rt.given.writer, batch);
   if (rt.given.sink.take != nullptr) {
     rt.given.sink.take(rt.given.sink.context, reinterpret_cast<const asx_event*>(batch.data()), batch.size());
   }
-  if (rt.given.log.log == nullptr) return;
-  for (const event& e : batch) {
-    if (is_worth_a_line(e)) log_event(rt, e);
-  }
+  if (rt.given.log.log != nullptr) log_events(rt, batch);
+}
+
+bool is_told(const asx_runtime_config& c) noexcept {
+  return c.sink.take != nullptr || c.writer != nullptr || c.log.log != nullptr;
 }
 
 std::uint32_t sum(std::uint32_t a, std::uint32_t b) noexcept {
@@ -156,8 +114,11 @@ runtime_config config_of(asx_runtime& rt) noexcept {
   if (g.clock_kind == ASX_CLOCK_MACHINE) clock = {&rt, &read_machine};
   if (g.clock_kind == ASX_CLOCK_HOST) clock = {&rt, &read_host};
   park_port waits{};
-  if (g.park.park != nullptr) waits = {&rt, &park, g.park.unpark == nullptr ? nullptr : &unpark};
-  const bool is_told = g.sink.take != nullptr || g.writer != nullptr || g.log.log != nullptr;
+  if (g.park.unpark != nullptr) {
+    waits = {&rt, g.park.park == nullptr ? &park_own : &park, &unpark};
+  } else if (g.park.park != nullptr) {
+    waits = {&rt, &park, nullptr};
+  }
   kernel_options behaviour;
   behaviour.leaks = static_cast<leak_policy>(g.leaks);
   behaviour.max_unobserved_cancel_polls = g.max_unobserved_cancel_polls;
@@ -175,7 +136,7 @@ runtime_config config_of(asx_runtime& rt) noexcept {
           .coalesce_window = duration{g.coalesce_window_ns},
           .policy = {},
           .journaling = static_cast<journal_mode>(g.journaling),
-          .sink = is_told ? event_sink{&rt, &take} : event_sink{},
+          .sink = is_told(g) ? event_sink{&rt, &take} : event_sink{},
           .clock = clock,
           .park = waits,
           .max_foreign = g.max_foreign,
@@ -195,9 +156,15 @@ bool makes_sense(const asx_runtime_config& c) noexcept {
                          is_up_to(c.leaks, ASX_LEAKS_HOLD) && is_up_to(c.ghosts, ASX_GHOSTS_ON) &&
                          is_up_to(c.journaling, ASX_JOURNAL_FULL) && is_up_to(c.clock_kind, ASX_CLOCK_HOST) &&
                          is_up_to(c.contract.overflow, ASX_TRACE_REJECT);
-  const bool has_hooks = (c.clock_kind != ASX_CLOCK_HOST || c.clock.now != nullptr) &&
-                         (c.memory.allocate == nullptr) == (c.memory.release == nullptr);
-  return has_enums && has_hooks;
+  const bool has_hooks = (c.clock_kind != ASX_CLOCK_HOST || c.clock.now != nullptr) && is_whole(c.memory);
+  const bool is_kept = c.journaling == ASX_JOURNAL_FULL;
+  const bool has_journal = (is_kept || !is_told(c)) && (!is_kept || c.contract.overflow != ASX_TRACE_REJECT ||
+                                                        c.contract.max_trace_events >= ASX_MIN_REJECTING_TRACE);
+  return has_enums && has_hooks && has_journal;
+}
+
+bool is_zero(std::span<const std::uint32_t> words) noexcept {
+  return std::all_of(words.begin(), words.end(), [](std::uint32_t word) { return word == 0; });
 }
 
 }  // namespace
@@ -231,6 +198,9 @@ asx_status asx_runtime::start() noexcept {
     has_all = frames.reserve(frames.limit()) && calls.reserve(calls.limit()) && senders.reserve(senders.limit()) &&
               receivers.reserve(receivers.limit()) && waits.reserve(waits.limit()) && slots.reserve(slots.limit());
   }
+  // The first words of the journal are staged still, and go out with the next that fill the stage.
+  ASX_ASSERT(core.journal().size() < journal::stage_size, "nobody was told of what may still be refused");
+  is_created = has_all;
   if (has_all) return ASX_OK;
   static_cast<void>(core.come_to_rest());
   return ASX_E_RESOURCE_EXHAUSTED;
@@ -242,20 +212,30 @@ asx_status read_config(const asx_runtime_config* given, asx_runtime_config& out)
   if (const asx_status s = asx_runtime_config_init(&out, sizeof out, ASX_PROFILE_CORE); s != ASX_OK) return s;
   if (given != nullptr) {
     if (const asx_status s = take_struct(given, out); s != ASX_OK) return s;
+    if (!is_zero(out.contract.reserved)) return ASX_E_VERSION;
   }
   return makes_sense(out) ? ASX_OK : ASX_E_INVALID_ARGUMENT;
 }
 
 asx_status make_runtime(void* at, const asx_runtime_config& config, memory_port outer, std::span<std::byte> own,
                         std::size_t head, asx_runtime** made) noexcept {
-  auto* const rt = new (at) asx_runtime(config, outer, own, head);
-  if (const asx_status s = rt->start(); s != ASX_OK) {
-    std::destroy_at(rt);
-    return s;
+  using stage = asx_journal_writer::stage;
+  stage was = stage::fresh;
+  // Acquire: what the thread that opened it has written is seen.
+  if (config.writer != nullptr &&
+      !config.writer->now.compare_exchange_strong(was, stage::in_use, std::memory_order_acquire)) {
+    return ASX_E_INVALID_ARGUMENT;
   }
-  if (config.writer != nullptr) ++config.writer->users;
-  *made = rt;
-  return ASX_OK;
+  auto* const rt = new (at) asx_runtime(config, outer, own, head);
+  const asx_status s = rt->start();
+  if (s == ASX_OK) {
+    *made = rt;
+  } else {
+    std::destroy_at(rt);
+    // Release: pairs with the acquire above; nothing was written to it.
+    if (config.writer != nullptr) config.writer->now.store(stage::fresh, std::memory_order_release);
+  }
+  return s;
 }
 
 }  // namespace asx::capi
@@ -263,7 +243,7 @@ asx_status make_runtime(void* at, const asx_runtime_config& config, memory_port 
 extern "C" {
 
 asx_status asx_runtime_config_init(asx_runtime_config* config, size_t size, asx_profile profile) {
-  if (config == nullptr || size < sizeof config->size) return ASX_E_INVALID_ARGUMENT;
+  if (config == nullptr || size < sizeof *config || size > largest_struct) return ASX_E_INVALID_ARGUMENT;
   asx_runtime_config c{};
   switch (profile) {
     case ASX_PROFILE_CORE: c.contract = contract_to(resource_contract::core()); break;
@@ -280,7 +260,7 @@ asx_status asx_runtime_config_init(asx_runtime_config* config, size_t size, asx_
   c.foreign_grace_ns = 10 * ASX_SECOND;
   c.size = size;
   std::memset(static_cast<void*>(config), 0, size);
-  std::memcpy(static_cast<void*>(config), &c, size < sizeof c ? size : sizeof c);
+  std::memcpy(static_cast<void*>(config), &c, sizeof c);
   return ASX_OK;
 }
 
@@ -302,6 +282,7 @@ asx_status asx_runtime_destroy(asx_runtime* runtime) {
   memory_port memory{};
   bool is_own = false;
   asx_memory hooks{};
+  asx_journal_writer* writer = nullptr;
   {
     const call guard(runtime);
     if (guard.refused != ASX_OK) return guard.refused;
@@ -315,21 +296,20 @@ asx_status asx_runtime_destroy(asx_runtime* runtime) {
     for (; runtime->holds != 0; --runtime->holds) runtime->kernel().release_foreign_hold();
     if (!runtime->core.has_ended()) {
       const rest_result rest = runtime->core.come_to_rest();
+      deliver_log(*runtime);
       if (!rest.is_quiescent()) return out(rest.quiescence.first);
     }
     runtime->core.journal().settle();
-    if (runtime->given.writer != nullptr) --runtime->given.writer->users;
+    deliver_log(*runtime);
+    writer = runtime->given.writer;
     memory = runtime->memory;
     is_own = runtime->head != 0;
     hooks = runtime->given.memory;
   }
   std::destroy_at(runtime);
-  if (is_own) return ASX_OK;
-  if (hooks.allocate != nullptr) {
-    hooks.release(hooks.context, runtime, sizeof(asx_runtime), alignof(asx_runtime));
-  } else {
-    memory.release(memory.context, runtime, sizeof(asx_runtime), alignof(asx_runtime));
-  }
+  // Release: pairs with the acquire of the close; everything of this run is written.
+  if (writer != nullptr) writer->now.store(asx_journal_writer::stage::spent, std::memory_order_release);
+  if (!is_own) give_place<asx_runtime>(choose(hooks, memory), runtime);
   return ASX_OK;
 }
 

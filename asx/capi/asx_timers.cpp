@@ -3,6 +3,7 @@
 #include <new>
 
 #include "asx/capi/detail/convert.hpp"
+#include "asx/capi/detail/memory.hpp"
 #include "asx/capi/detail/state.hpp"
 
 using namespace asx;
@@ -10,33 +11,18 @@ using namespace asx::capi;
 
 struct asx_timer_wheel {
   asx_timer_wheel(const wheel_config& config, const asx_memory& memory) noexcept
-      : hooks(memory), wheel(config, port(*this)) {}
+      : hooks(memory), wheel(config, choose(hooks, heap_memory())) {}
 
   asx_memory hooks;
   timer_wheel wheel;
-
-  static memory_port port(asx_timer_wheel& w) noexcept {
-    if (w.hooks.allocate == nullptr) return heap_memory();
-    return {&w.hooks,
-            [](void* hooks, std::size_t bytes, std::size_t alignment) noexcept {
-              const auto& m = *static_cast<const asx_memory*>(hooks);
-              return m.allocate(m.context, bytes, alignment);
-            },
-            [](void* hooks, void* block, std::size_t bytes, std::size_t alignment) noexcept {
-              const auto& m = *static_cast<const asx_memory*>(hooks);
-              m.release(m.context, block, bytes, alignment);
-            }};
-  }
 };
 
 namespace {
 
 void release(asx_timer_wheel* wheel) noexcept {
-  const asx_memory hooks = wheel->hooks;
+  asx_memory hooks = wheel->hooks;
   std::destroy_at(wheel);
-  if (hooks.release != nullptr) return hooks.release(hooks.context, wheel, sizeof *wheel, alignof(asx_timer_wheel));
-  const memory_port heap = heap_memory();
-  heap.release(heap.context, wheel, sizeof *wheel, alignof(asx_timer_wheel));
+  give_place<asx_timer_wheel>(choose(hooks, heap_memory()), wheel);
 }
 
 timer_handle in(const asx_timer_handle& h) noexcept {
@@ -61,7 +47,7 @@ asx_status asx_timer_wheel_create(const asx_wheel_config* config, asx_timer_whee
   if (config != nullptr) {
     if (const asx_status s = take_struct(config, c); s != ASX_OK) return s;
   }
-  if ((c.memory.allocate == nullptr) != (c.memory.release == nullptr)) return ASX_E_INVALID_ARGUMENT;
+  if (!is_whole(c.memory)) return ASX_E_INVALID_ARGUMENT;
   const wheel_config w{.capacity = c.capacity,
                        .max_wheel_duration = {c.max_wheel_ns},
                        .max_timer_duration = {c.max_timer_ns},
@@ -72,11 +58,7 @@ asx_status asx_timer_wheel_create(const asx_wheel_config* config, asx_timer_whee
                        .first_generation = c.first_generation};
   if (const status s = timer_wheel::validate(w); s != status::ok) return capi::out(s);
   if (c.start == ASX_TIME_NONE) return ASX_E_INVALID_ARGUMENT;
-  const memory_port heap = heap_memory();
-  constexpr std::size_t size = sizeof(asx_timer_wheel);
-  constexpr std::size_t alignment = alignof(asx_timer_wheel);
-  void* const at = c.memory.allocate != nullptr ? c.memory.allocate(c.memory.context, size, alignment)
-                                                : heap.allocate(heap.context, size, alignment);
+  void* const at = take_place<asx_timer_wheel>(choose(c.memory, heap_memory()));
   if (at == nullptr) return ASX_E_RESOURCE_EXHAUSTED;
   auto* const made = new (at) asx_timer_wheel(w, c.memory);
   if (!made->wheel.ready()) {

@@ -3,8 +3,10 @@
  * 1  Numbers are those of the specification and never change: journals and digests hold them (R-46, R-141).
  * 2  A handle is two words that name one life of one record. It may be copied, compared, kept and forged: one that
  *    names nothing alive, or something of another type, is refused with ASX_E_STALE_HANDLE. All zero is none.
- * 3  A struct that may grow begins with its size. Fill it with its ..._INIT first. A smaller one than this library
- *    knows is completed; a larger one is refused with ASX_E_VERSION when the part that it does not know is not zero.
+ * 3  A struct that may grow begins with its size. Fill it with its ..._INIT first; of a report, set its size. A size
+ *    below that of the first release, which is this one, is no struct of asx: ASX_E_INVALID_ARGUMENT. What a newer
+ *    program hands over may be larger, up to 64 KiB; ASX_E_VERSION when the part that this library does not know is
+ *    not zero. Of a larger report that part is set to zero.
  * 4  Texts that are given are copied. Texts that are reported are views: not terminated, valid as long as it says.
  *
  * Cancel points: none. Threads: plain values. Lifetime: plain values, but for views.
@@ -192,7 +194,7 @@ typedef struct asx_outcome {
   asx_status error; /* err; of a cancelled one, what its cleanup ended with, */
   uint64_t detail;  /* and the detail of either. */
   asx_cancel_reason reason;
-  asx_text panic; /* Of the record that the outcome was read from. */
+  asx_text panic; /* Of the record that the outcome was read from; cut to the contract's cause_message_bytes. */
 } asx_outcome;
 
 /* XXH3-128 over the semantic events. */
@@ -217,6 +219,10 @@ typedef struct asx_event {
 
 /* ---- what a program hands over --------------------------------------------------------------------------------- */
 
+/* Functions of tasks, regions and channels may call asx for the runtime that calls them, without an asx_cx, but for
+ * runs and asx_runtime_destroy; the poll function has its asx_cx. Hooks, and whoever takes the pieces of a report, may
+ * not: see asx_memory. */
+
 /* Called by the runtime's thread. Pending: take a waker, wait, yield, or be polled again. */
 typedef asx_poll_result (*asx_poll_fn)(void* context, asx_cx* cx);
 /* Called once, after the task has ended. */
@@ -229,10 +235,11 @@ typedef asx_status (*asx_finalizer_fn)(void* context, asx_runtime* runtime, asx_
 typedef void (*asx_closed_fn)(void* context, asx_region_handle region);
 /* Destroys a value that nobody received. */
 typedef void (*asx_destroy_fn)(void* value);
-/* Takes a piece of a report; not terminated. */
+/* Takes a piece of a report; not terminated. A hook. */
 typedef void (*asx_text_fn)(void* context, const char* text, size_t size);
 
-/* Hooks must not call asx with the runtime that calls them: every call is refused with ASX_E_REENTRANT. */
+/* Hooks must not call asx with the runtime that calls them: every call is refused with ASX_E_REENTRANT. Both functions
+ * of a memory, or none: ASX_E_INVALID_ARGUMENT. */
 typedef struct asx_memory {
   void* context;
   void* (*allocate)(void* context, size_t bytes, size_t alignment); /* Null: refused. */
@@ -244,10 +251,16 @@ typedef struct asx_clock {
   asx_time (*now)(void* context); /* From 0, and never back. */
 } asx_clock;
 
+/* How a run waits, and how others end that. Three kinds of host have it:
+ *   neither              the runtime sleeps, and is woken by foreign handles;
+ *   both                 the host waits in `park`, and foreign handles call `unpark`;
+ *   unpark alone         the host has a loop of its own (poll, epoll) and steps: foreign handles call `unpark`, which
+ *                        makes that loop go round; a run sleeps as with neither.
+ * With `park` alone nobody could end the wait: asx_foreign_open refuses with ASX_E_INVALID_ARGUMENT. */
 typedef struct asx_park {
   void* context;
   void (*park)(void* context, asx_time now, asx_time until); /* Returns at `until`, or earlier. */
-  void (*unpark)(void* context);                             /* By any thread, and by signal handlers. */
+  void (*unpark)(void* context); /* By any thread, and by signal handlers: write to a pipe, and no more. */
 } asx_park;
 
 typedef struct asx_sink {
@@ -261,7 +274,10 @@ typedef struct asx_panic_hook {
   void (*panic)(void* context, const char* text);
 } asx_panic_hook;
 
-/* Leaks, failed cleanups, forced completions, limits that were met, panics: one line each, terminated. */
+/* Leaks, failed cleanups, forced completions, limits that were met, panics: one line each, terminated, such as
+ * "task 1 'reader' panicked: no such order". Lines come from the journal, which must be ASX_JOURNAL_FULL, in batches: a
+ * line has come when the run, step, shutdown or destroy returns in which it happened, and others with the next of these
+ * or asx_journal_settle. */
 typedef struct asx_log_hook {
   void* context;
   void (*log)(void* context, asx_log_level level, const char* line);
@@ -269,13 +285,15 @@ typedef struct asx_log_hook {
 
 /* ---- what is asked for ----------------------------------------------------------------------------------------- */
 
-/* Every limit of a runtime. One that is met is a refusal that changed nothing. */
+/* Every limit of a runtime (R-140). One that is met is a refusal that changed nothing. Any number will do but where it
+ * says otherwise. Trace and timers have their memory from the start, the others ask for it as they grow, or at the
+ * start, too (reserve_all). */
 typedef struct asx_resource_contract {
-  uint32_t version; /* 1 */
-  uint32_t max_tasks;
-  uint32_t max_regions;
+  uint32_t version;     /* 1 and no other. */
+  uint32_t max_tasks;   /* At most 2^28. */
+  uint32_t max_regions; /* From 1: the root is one. */
   uint32_t max_obligations;
-  uint32_t max_timers;
+  uint32_t max_timers; /* At most 2^28. */
   uint32_t max_channels;
   uint32_t max_channel_waiters;
   uint32_t max_sync;
@@ -287,27 +305,31 @@ typedef struct asx_resource_contract {
   uint32_t max_finalizers_per_region;
   uint32_t max_tasks_per_region;
   uint32_t max_causes;
-  uint32_t cause_message_bytes;
+  uint32_t cause_message_bytes; /* At most 4008. Messages and texts of panics are cut to it; 120, of tiny 48. */
   uint32_t max_mask_depth;
   uint32_t coop_limit;
   uint32_t max_ghost_entries;
-  uint64_t max_bytes; /* At nominal costs; 0: no ceiling. */
-  uint64_t max_trace_events;
+  uint64_t max_bytes;        /* At nominal costs; 0: no ceiling. */
+  uint64_t max_trace_events; /* From 1 to SIZE_MAX / 64; ASX_TRACE_REJECT: from ASX_MIN_REJECTING_TRACE. */
   asx_trace_overflow overflow;
   bool reserve_all; /* Everything is taken at the start, nothing is asked for afterwards. */
   /* Of this interface: */
   uint32_t max_senders; /* Live ends of channels that send; clones count. */
   uint32_t max_waits;   /* Reserves, joins and awaits that wait at a time. */
+  /* Room for limits of later versions: zero, or ASX_E_VERSION. asx_runtime_config_init sets it. */
+  uint32_t reserved[16];
 } asx_resource_contract;
+/* What a trace that rejects must hold at least, with ASX_JOURNAL_FULL: no step would begin with less. */
+#define ASX_MIN_REJECTING_TRACE UINT64_C(256)
 
 /* Fill it with asx_runtime_config_init. */
 typedef struct asx_runtime_config {
   size_t size;
   asx_resource_contract contract;
   uint64_t seed;
-  uint32_t workers;
+  uint32_t workers; /* 1 to 65535. */
   asx_worker_order order;
-  uint32_t cancel_streak_limit;
+  uint32_t cancel_streak_limit; /* 1 to 2^31 - 1. */
   uint32_t timed_streak_limit;
   asx_tie_break ready_tiebreak;
   asx_leak_policy leaks;
@@ -318,11 +340,11 @@ typedef struct asx_runtime_config {
   asx_clock_kind clock_kind;
   asx_clock clock;            /* Of ASX_CLOCK_HOST. */
   asx_park park;              /* How to wait for a clock that moves by itself; none: the runtime sleeps. */
-  asx_sink sink;              /* Takes every event; none: nobody does. */
-  asx_journal_writer* writer; /* As well; it outlives the runtime. */
+  asx_sink sink;              /* Takes every event; none: nobody does. Needs ASX_JOURNAL_FULL. */
+  asx_journal_writer* writer; /* As well, and so does it. Fresh: one writer is for one runtime, which it outlives. */
   asx_panic_hook panic;       /* None: the text goes to standard error, and the program goes on. */
-  asx_log_hook log;
-  asx_memory memory; /* Of asx_runtime_create; none: the heap. */
+  asx_log_hook log;           /* Needs ASX_JOURNAL_FULL. */
+  asx_memory memory;          /* Of asx_runtime_create; none: the heap. */
   uint32_t max_foreign;
   uint64_t foreign_grace_ns; /* Of a shutdown that is asked for from outside. */
 } asx_runtime_config;
@@ -437,7 +459,8 @@ typedef struct asx_runtime_report {
   uint64_t violations;   /* That ghost monitors saw. */
   asx_governor governor;
   bool is_shutting_down;
-  bool has_ended;
+  bool has_ended; /* A shutdown has brought it to rest and said so in the journal; asx_runtime_destroy is what is left.
+                   */
 } asx_runtime_report;
 
 typedef struct asx_step_report {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 
+#include "asx/journal/port.hpp"
 #include "asx/model/cancel_kind.hpp"
 #include "asx/model/lifecycle.hpp"
 #include "asx/model/outcome.hpp"
@@ -99,15 +100,6 @@ field_type object_type(const event& e, const event_info& row) noexcept {
   }
 }
 
-void append_operand(std::string& out, const operand_info& info, bool high, std::uint64_t value,
-                    const name_book* names) {
-  if (high) {
-    append_value(out, info.high, high_half(value), names);
-  } else {
-    append_value(out, info.low, info.high == field_type::none ? value : low_half(value), names);
-  }
-}
-
 // How many bytes the character at the front of `text` has; 0 when it is no valid UTF-8.
 std::size_t character_bytes(std::string_view text) noexcept {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -175,10 +167,11 @@ std::string_view name_book::find(field_type type, std::uint64_t id, text_code wh
 }
 
 void append_time(std::string& out, std::uint64_t ns) {
-  if (ns == UINT64_MAX) {
-    out += "never";
-    return;
-  }
+  write_time(string_writer(out), ns);
+}
+
+void write_time(const text_port& out, std::uint64_t ns) {
+  if (ns == UINT64_MAX) return out("never");
   struct scale {
     std::uint64_t ns;
     std::string_view name;
@@ -186,72 +179,94 @@ void append_time(std::string& out, std::uint64_t ns) {
   constexpr scale scales[] = {{1'000'000'000, " s"}, {1'000'000, " ms"}, {1'000, " us"}};
   for (const scale& u : scales) {
     if (ns < u.ns) continue;
-    out += std::to_string(ns / u.ns);
-    std::string fraction = std::to_string(u.ns + ns % u.ns).substr(1);
-    while (!fraction.empty() && fraction.back() == '0') fraction.pop_back();
-    if (!fraction.empty()) out += "." + fraction;
-    out += u.name;
+    out << ns / u.ns;
+    if (std::uint64_t rest = ns % u.ns; rest != 0) {
+      out << ".";
+      for (std::uint64_t unit = u.ns / 10; rest != 0; unit /= 10) {  // asx: bounded by the digits of a scale
+        out << rest / unit;
+        rest %= unit;
+      }
+    }
+    out << u.name;
     return;
   }
-  out += std::to_string(ns);
-  if (ns != 0) out += " ns";
+  out << ns;
+  if (ns != 0) out << " ns";
 }
 
-void append_value(std::string& out, field_type type, std::uint64_t value, const name_book* names) {
-  if (type == field_type::time) return append_time(out, value);
-  if (type == field_type::task && value == 0) {
-    out += "outside";
-    return;
-  }
-  if (type == field_type::region && value == 0) {
-    out += "no region";
-    return;
-  }
+namespace {
+
+void write_value(const text_port& out, field_type type, std::uint64_t value, const name_port& names) {
+  if (type == field_type::time) return write_time(out, value);
+  if (type == field_type::task && value == 0) return out("outside");
+  if (type == field_type::region && value == 0) return out("no region");
   if (type == field_type::place) {
     const auto place = static_cast<std::uint32_t>(value);
-    append_value(out, field_type::lane, static_cast<std::uint64_t>(place_lane(place)), names);
-    if (place_worker(place) != 0) out += " of worker " + std::to_string(place_worker(place));
+    write_value(out, field_type::lane, static_cast<std::uint64_t>(place_lane(place)), names);
+    if (place_worker(place) != 0) out << " of worker " << std::uint64_t{place_worker(place)};
     return;
   }
   if (type == field_type::error && value == 0) return;  // An outcome without an error says enough.
   if (type == field_type::wait && value == static_cast<std::uint64_t>(wait_code::timer)) return;  // "waits for timer 3"
-  if (const std::string_view code = code_name(type, value); !code.empty()) {
-    out += code;
-    return;
-  }
-  out += noun(type);
-  out += std::to_string(value);
-  if (names == nullptr) return;
-  if (const std::string_view called = names->find(type, value); !called.empty()) {
-    out += " '";
-    out += called;
-    out += '\'';
+  if (const std::string_view code = code_name(type, value); !code.empty()) return out(code);
+  out << noun(type) << value;
+  if (names.find == nullptr) return;
+  const std::string_view called = names.find(names.context, type, value);
+  if (!called.empty()) out << " '" << called << "'";
+}
+
+void write_operand(const text_port& out, const operand_info& info, bool high, std::uint64_t value,
+                   const name_port& names) {
+  if (high) {
+    write_value(out, info.high, high_half(value), names);
+  } else {
+    write_value(out, info.low, info.high == field_type::none ? value : low_half(value), names);
   }
 }
 
-std::string describe(const event& e, const name_book* names) {
+name_port names_in(const name_book* book) noexcept {
+  if (book == nullptr) return {};
+  return {const_cast<name_book*>(book), [](void* self, field_type type, std::uint64_t id) {
+            return static_cast<const name_book*>(self)->find(type, id);
+          }};
+}
+
+}  // namespace
+
+void append_value(std::string& out, field_type type, std::uint64_t value, const name_book* names) {
+  write_value(string_writer(out), type, value, names_in(names));
+}
+
+void write_sentence(const text_port& out, const event& e, const name_port& names) {
   const event_info* const row = find_event_kind(static_cast<std::uint64_t>(e.kind));
-  if (row == nullptr) return "an event of the unknown kind " + std::to_string(static_cast<std::uint16_t>(e.kind));
-  std::string out;
+  if (row == nullptr) {
+    out << "an event of the unknown kind " << std::uint64_t{static_cast<std::uint16_t>(e.kind)};
+    return;
+  }
   // Nobody asked for this one: it came with the close of a region, and a zero in place of a task is not the outside.
   const bool is_passed_on =
       e.kind == event_kind::cancel_requested && (e.flags & event_flags::passed_on) != 0 && e.b == 0;
   const std::string_view text = is_passed_on ? "cancel of {s} passed on by {o}: {a}" : row->sentence;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '{' || i + 2 >= text.size() || text[i + 2] != '}') {
-      out += text[i];
+      out << std::string_view(text.data() + i, 1);  // Not substr: that brings the C++ library along.
       continue;
     }
     switch (text[i + 1]) {
-      case 's': append_value(out, row->subject, e.subject, names); break;
-      case 'o': append_value(out, object_type(e, *row), e.object, names); break;
-      case 'a': append_operand(out, row->a, false, e.a, names); break;
-      case 'A': append_operand(out, row->a, true, e.a, names); break;
-      case 'b': append_operand(out, row->b, false, e.b, names); break;
-      default: append_operand(out, row->b, true, e.b, names); break;
+      case 's': write_value(out, row->subject, e.subject, names); break;
+      case 'o': write_value(out, object_type(e, *row), e.object, names); break;
+      case 'a': write_operand(out, row->a, false, e.a, names); break;
+      case 'A': write_operand(out, row->a, true, e.a, names); break;
+      case 'b': write_operand(out, row->b, false, e.b, names); break;
+      default: write_operand(out, row->b, true, e.b, names); break;
     }
     i += 2;
   }
+}
+
+std::string describe(const event& e, const name_book* names) {
+  std::string out;
+  write_sentence(string_writer(out), e, names_in(names));
   // A value that needs no word leaves two spaces, or one at the end.
   if (const std::size_t gap = out.find("  "); gap != std::string::npos) out.erase(gap, 1);
   while (!out.empty() && out.back() == ' ') out.pop_back();

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "asx/base/config.hpp"
+#include "asx/base/text.hpp"
 #include "asx/journal/event.hpp"
 #include "asx/journal/event_table.hpp"
 #include "asx/model/handle.hpp"
@@ -48,8 +49,17 @@ class ASX_API name_book {
 ASX_API void append_value(std::string& out, field_type type, std::uint64_t value, const name_book* names = nullptr);
 [[nodiscard]] ASX_API std::string describe(const event& e, const name_book* names = nullptr);
 
+/// Who knows names; empty for a thing without.
+struct name_port {
+  void* context = nullptr;
+  std::string_view (*find)(void* context, field_type type, std::uint64_t id) = nullptr;
+};
+/// What describe says, without asking for memory. A value that needs no word leaves two blanks, or one at the end.
+ASX_API void write_sentence(const text_port& out, const event& e, const name_port& names = {});
+
 /// Nanoseconds as people say them: "0", "250 ns", "1.5 ms", "2 s".
 ASX_API void append_time(std::string& out, std::uint64_t ns);
+ASX_API void write_time(const text_port& out, std::uint64_t ns);
 
 [[nodiscard]] ASX_API std::string_view name(lane_code code) noexcept;
 [[nodiscard]] ASX_API std::string_view name(wait_code code) noexcept;

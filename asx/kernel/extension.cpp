@@ -86,4 +86,12 @@ bool extension::arrive_cancel(kernel& k, task_handle task, std::uint64_t handle,
   return true;
 }
 
+std::string_view extension::name_of(const kernel& k, task_id task) noexcept {
+  std::string_view found;
+  k.tasks_.for_each([&](const task_record& t, slab_key) {
+    if (t.task() == task) found = t.name.view();
+  });
+  return found;
+}
+
 }  // namespace asx

@@ -184,6 +184,9 @@ class ASX_API extension {
   // ---- what arrives from outside (asx/runtime/inbox.hpp)
   /// The task of `c` waits for the foreign handle of that number, or for whatever else wakes it.
   static void wait_for_foreign(cx& c, std::uint64_t handle) noexcept;
+  /// Of a task that has a record still, whatever its state; empty for one without. Walks all records, in any state of
+  /// the kernel: for the lines of a log.
+  [[nodiscard]] static std::string_view name_of(const kernel& k, task_id task) noexcept;
   /// Null when it has ended.
   [[nodiscard]] static task_record* live_task(const kernel& k, task_handle task) noexcept {
     task_record* const t = k.find(task);

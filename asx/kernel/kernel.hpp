@@ -379,6 +379,7 @@ class ASX_API kernel {
   [[nodiscard]] poll_result say(task_record& t) noexcept;
   void after_poll(task_record& t, poll_result said) noexcept;
   void panic(task_record& t, std::string_view text, const std::source_location& site) noexcept;
+  void panic(region_record& r, std::string_view text, const std::source_location& site) noexcept;
   void keep_panic(task_record& t, std::string_view text, const std::source_location& site) noexcept;
   [[nodiscard]] static bool has_cleanups(const task_record& t) noexcept {
     return t.in_hand != nullptr || !t.cleanups.empty();

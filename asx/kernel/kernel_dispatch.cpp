@@ -262,7 +262,7 @@ void kernel::fatal(std::string_view text) const noexcept {
 
 void kernel::panic(std::string_view text, std::source_location site) noexcept {
   if (in_finalizer_ != nullptr) {
-    has_finalizer_panicked_ = true;
+    panic(*in_finalizer_, text, site);
   } else if (current_ != nullptr) {
     panic(*current_, text, site);
   } else {

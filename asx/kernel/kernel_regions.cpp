@@ -1,4 +1,7 @@
 // Regions: creation, close from the first request to closed, finalizers, the fold of outcomes, arenas.
+#include <algorithm>
+#include <exception>
+#include <string_view>
 #include <utility>
 
 #include "asx/kernel/kernel.hpp"
@@ -328,6 +331,16 @@ void kernel::evaluate(region_record& r) noexcept {
   release_if_done(r);
 }
 
+// R-217, while its finalizer runs.
+void kernel::panic(region_record& r, std::string_view text, const std::source_location& site) noexcept {
+  if (std::exchange(has_finalizer_panicked_, true)) return;  // The first one tells the story.
+  if (text.empty()) text = "a finalizer panicked";
+  fold(r, task_outcome::panicked({text, site.file_name(), site.line()}), UINT64_MAX);
+  if (log_.mode() != journal_mode::full) return;
+  const std::size_t kept = std::min<std::size_t>(text.size(), contract_.cause_message_bytes);
+  log_.append_text(text_code::panic, type_tag::region, r.id.value, {text.data(), kept}, now_.ns);
+}
+
 void kernel::run_finalizers(region_record& r) noexcept {
   r.is_busy = true;
   while (finalizer_node* const f = r.finalizers.front()) {  // asx: bounded by max_finalizers_per_region
@@ -345,18 +358,17 @@ void kernel::run_finalizers(region_record& r) noexcept {
 #if defined(__cpp_exceptions)
     try {
       s = job.run(job.context, handle_of(r), *this);
+    } catch (const std::exception& e) {
+      const char* const text = e.what();
+      panic(r, text == nullptr ? std::string_view() : std::string_view(text), r.site);
     } catch (...) {
-      has_finalizer_panicked_ = true;
+      panic(r, {}, r.site);
     }
 #else
     s = job.run(job.context, handle_of(r), *this);
 #endif
     in_finalizer_ = nullptr;
-    if (has_finalizer_panicked_) {
-      fold(r, task_outcome::panicked({"a finalizer panicked", r.site.file_name(), r.site.line()}),
-           UINT64_MAX);
-      s = status::invalid_argument;
-    }
+    if (has_finalizer_panicked_) s = status::invalid_argument;
     if (s == status::ok) {
       note(event_kind::finalizer_done, r.id.value, 0, job.number);
     } else {

@@ -1,5 +1,8 @@
+// Everything is written to a port, so that a runtime which was given its memory can tell of itself; a text that is
+// wanted whole is a string behind such a port.
 #include "asx/kernel/report.hpp"
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -14,62 +17,76 @@ using detail::obligation_record;
 using detail::region_record;
 using detail::task_record;
 
-std::string number(std::uint64_t n) {
-  return std::to_string(n);
-}
-
+// Not substr, here and below: it brings along what throws out_of_range, and with it the C++ library.
 std::string_view file_of(const std::source_location& site) {
-  const std::string_view path = site.file_name();
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+  std::string_view path = site.file_name();
+  if (const std::size_t slash = path.rfind('/'); slash != std::string_view::npos) path.remove_prefix(slash + 1);
+  return path;
 }
 
-void append_quoted(std::string& out, std::string_view text) {
-  out += '"';
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
+void write_escaped(const text_port& out, std::string_view text) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const std::string_view one(text.data() + at, 1);
+    const auto byte = static_cast<unsigned char>(one.front());
+    if (one == "\"" || one == "\\") {
+      out << "\\" << one;
     } else if (byte < 0x20 || byte >= 0x7f) {
-      constexpr std::string_view digits = "0123456789abcdef";
-      out += "\\u00";
-      out += digits[byte >> 4];
-      out += digits[byte & 15U];
+      out << "\\u00" << std::string_view(&digits[byte >> 4], 1) << std::string_view(&digits[byte & 15U], 1);
     } else {
-      out += c;
+      out << one;
     }
   }
-  out += '"';
+}
+
+/// What `write` writes, as a text of JSON.
+template <class Write>
+void write_quoted(const text_port& out, const Write& write) {
+  text_port whole = out;
+  const text_port inside{
+      &whole, [](void* to, std::string_view text) { write_escaped(*static_cast<const text_port*>(to), text); }};
+  out << "\"";
+  write(inside);
+  out << "\"";
+}
+void write_quoted(const text_port& out, std::string_view text) {
+  write_quoted(out, [text](const text_port& inside) { inside << text; });
+}
+
+template <class Write>
+std::string collect(const Write& write) {
+  std::string text;
+  write(string_writer(text));
+  return text;
 }
 
 // The chain of causes, newest first: `parent_cancelled < user "stop"`.
-std::string chain(const kernel& k, const cancel_reason& head) {
-  std::string out;
-  for_each_level(head, k.reasons(), [&out](const cancel_reason& level) {
-    if (!out.empty()) out += " < ";
-    out += name(level.kind);
-    if (!level.message.empty()) {
-      out += ' ';
-      append_quoted(out, level.message);
-    }
+void write_chain(const text_port& out, const kernel& k, const cancel_reason& head) {
+  bool is_first = true;
+  for_each_level(head, k.reasons(), [&](const cancel_reason& level) {
+    if (!is_first) out << " < ";
+    is_first = false;
+    out << name(level.kind);
+    if (level.message.empty()) return;
+    out << " ";
+    write_quoted(out, level.message);
   });
-  if (head.truncated) out += " < ...";
-  return out;
+  if (head.truncated) out << " < ...";
 }
 
-std::string ending(const kernel& k, const task_outcome& o) {
-  std::string out(name(o.kind()));
-  if (o.has_value()) out += ' ' + number(o.value());
-  if (o.is_err()) out += ' ' + std::string(name(o.error().code));
+void write_ending(const text_port& out, const kernel& k, const task_outcome& o) {
+  out << name(o.kind());
+  if (o.has_value()) out << " " << o.value();
+  if (o.is_err()) out << " " << name(o.error().code);
   if (o.is_cancelled()) {
-    out += " (" + chain(k, o.reason()) + ")";
-    if (o.cancelled_by().cleanup_budget_exceeded) out += ", cleanup cut short";
+    out << " (";
+    write_chain(out, k, o.reason());
+    out << ")";
+    if (o.cancelled_by().cleanup_budget_exceeded) out << ", cleanup cut short";
     if (o.cancelled_by().cleanup_error != status::ok)
-      out += ", cleanup ended with " + std::string(name(o.cancelled_by().cleanup_error));
+      out << ", cleanup ended with " << name(o.cancelled_by().cleanup_error);
   }
-  if (o.is_panicked() && !o.panic().text.empty()) out += " \"" + std::string(o.panic().text) + '"';
-  return out;
+  if (o.is_panicked() && !o.panic().text.empty()) out << " \"" << o.panic().text << "\"";
 }
 
 // What kind of thing it is that a task waits for: a number alone does not say.
@@ -85,57 +102,76 @@ std::string_view thing_of(wait_code what) noexcept {
   }
 }
 
-std::string doing(const kernel& k, const task_record& t) {
-  if (t.state == task_state::completed) return "held: " + ending(k, k.outcome_of(t));
-  if (t.is_queued()) return "queued";
-  if (t.is_held_back) return "held back: out of polls while the cancel queue is full";
-  if (t.task() == k.current_task()) return "being polled";
-  if (t.is_leaving) return "waits for the regions that it owns, then ends";
+void write_doing(const text_port& out, const kernel& k, const task_record& t) {
+  if (t.state == task_state::completed) {
+    out << "held: ";
+    return write_ending(out, k, k.outcome_of(t));
+  }
+  if (t.is_queued()) return out("queued");
+  if (t.is_held_back) return out("held back: out of polls while the cancel queue is full");
+  if (t.task() == k.current_task()) return out("being polled");
+  if (t.is_leaving) return out("waits for the regions that it owns, then ends");
   const auto what = static_cast<wait_code>(t.waits_for);
   if (what == wait_code::other) {  // Woken by something else, a task may still have a timer from before.
-    const detail::timer_record* const timer = t.timers.front();
-    return timer == nullptr ? "waits for a wake" : "waits for a wake, or for timer " + number(timer->wheel.id);
+    out << "waits for a wake";
+    if (const detail::timer_record* const timer = t.timers.front(); timer != nullptr)
+      out << ", or for timer " << timer->wheel.id;
+    return;
   }
-  std::string out = "waits for ";
-  out += name(what);
-  out += thing_of(what);
-  return out + ' ' + number(t.waits_on);
+  out << "waits for " << name(what) << thing_of(what) << " " << t.waits_on;
 }
 
-std::string task_line(const kernel& k, const task_record& t) {
-  std::string out = "task " + number(t.task().value);
-  if (!t.name.view().empty()) out += " '" + std::string(t.name.view()) + "'";
-  out += "  " + std::string(task_lifecycle.name(t.state)) + ", " + doing(k, t);
-  if (t.is_asked() && t.state != task_state::completed) out += "  (" + chain(k, t.reason()) + ")";
-  out += "  polls " + number(t.polls);
+// C has no places in a source to show: line 0.
+void write_site(const text_port& out, const std::source_location& site) {
+  if (site.line() != 0) out << "  " << file_of(site) << ":" << std::uint64_t{site.line()};
+}
+
+void write_name(const text_port& out, std::string_view called) {
+  if (!called.empty()) out << " '" << called << "'";
+}
+
+void write_task(const text_port& out, const kernel& k, const task_record& t) {
+  out << "task " << t.task().value;
+  write_name(out, t.name.view());
+  out << "  " << task_lifecycle.name(t.state) << ", ";
+  write_doing(out, k, t);
+  if (t.is_asked() && t.state != task_state::completed) {
+    out << "  (";
+    write_chain(out, k, t.reason());
+    out << ")";
+  }
+  out << "  polls " << t.polls;
   const budget b = t.state == task_state::cancelling ? t.cleanup() : t.left;
-  if (b.poll_quota != unlimited) out += ", " + number(b.poll_quota) + " left";
+  if (b.poll_quota != unlimited) out << ", " << b.poll_quota << " left";
   if (!t.is_asked() && !t.left.deadline.is_none()) {
-    out += ", due ";
-    append_time(out, t.left.deadline.ns);
+    out << ", due ";
+    write_time(out, t.left.deadline.ns);
   }
-  out += ", age ";
-  append_time(out, (k.now() - t.spawned_at).ns);
-  return out + "  " + std::string(file_of(t.site)) + ":" + number(t.site.line());
+  out << ", age ";
+  write_time(out, (k.now() - t.spawned_at).ns);
+  write_site(out, t.site);
 }
 
-std::string region_line(const kernel& k, const region_record& r) {
-  std::string out = "region " + number(r.id.value);
-  if (r.parent == nullptr) out += " root";
-  if (!r.name.view().empty()) out += " '" + std::string(r.name.view()) + "'";
-  out += "  " + std::string(region_lifecycle.name(r.state));
-  if (r.has_reason) out += " (" + chain(k, r.reason.get()) + ")";
-  out += "  " + number(r.live_tasks) + (r.live_tasks == 1 ? " task" : " tasks");
-  if (r.live_regions != 0) out += ", " + number(r.live_regions) + (r.live_regions == 1 ? " region" : " regions");
-  if (r.finalizer_depth != 0) out += ", " + number(r.finalizer_depth) + " finalizers";
-  if (r.is_close_held) out += ", held by obligations";
-  return out;
+void write_region(const text_port& out, const kernel& k, const region_record& r) {
+  out << "region " << r.id.value;
+  if (r.parent == nullptr) out << " root";
+  write_name(out, r.name.view());
+  out << "  " << region_lifecycle.name(r.state);
+  if (r.has_reason) {
+    out << " (";
+    write_chain(out, k, r.reason.get());
+    out << ")";
+  }
+  out << "  " << r.live_tasks << (r.live_tasks == 1 ? " task" : " tasks");
+  if (r.live_regions != 0) out << ", " << r.live_regions << (r.live_regions == 1 ? " region" : " regions");
+  if (r.finalizer_depth != 0) out << ", " << r.finalizer_depth << " finalizers";
+  if (r.is_close_held) out << ", held by obligations";
 }
 
-std::string obligation_line(const obligation_record& o) {
-  std::string out = "obligation " + number(o.id.value) + "  reserved";
-  if (!o.owner.absent()) out += " by task " + number(o.owner.value);
-  return out + "  " + std::string(file_of(o.site)) + ":" + number(o.site.line());
+void write_obligation(const text_port& out, const obligation_record& o) {
+  out << "obligation " << o.id.value << "  reserved";
+  if (!o.owner.absent()) out << " by task " << o.owner.value;
+  write_site(out, o.site);
 }
 
 // O(depth): a report of a chain of n regions costs n^2 / 2 steps.
@@ -145,124 +181,169 @@ unsigned depth_of(const region_record& r) {
   return depth;
 }
 
-void append_json(std::string& out, const kernel& k, const task_record& t) {
-  out += "{\"task\":" + number(t.task().value) + ",\"name\":";
-  append_quoted(out, t.name.view());
-  out += ",\"state\":\"" + std::string(task_lifecycle.name(t.state)) + "\",\"doing\":";
-  append_quoted(out, doing(k, t));
-  out += ",\"polls\":" + number(t.polls) + ",\"age_ns\":" + number((k.now() - t.spawned_at).ns) + ",\"cause\":";
-  append_quoted(out, !t.is_asked() ? std::string() : chain(k, t.reason()));
-  out += ",\"site\":";
-  append_quoted(out, std::string(file_of(t.site)) + ":" + number(t.site.line()));
-  out += '}';
+// A deep tree would be mostly blanks: beyond 32 levels the depth is written instead.
+void write_indent(const text_port& out, unsigned depth) {
+  if (depth > 32) {
+    out << "[" << std::uint64_t{depth} << "] ";
+    return;
+  }
+  for (unsigned i = 0; i < depth; ++i) out << "  ";
+}
+
+void write_json(const text_port& out, const kernel& k, const task_record& t) {
+  out << "{\"task\":" << t.task().value << ",\"name\":";
+  write_quoted(out, t.name.view());
+  out << ",\"state\":\"" << task_lifecycle.name(t.state) << "\",\"doing\":";
+  write_quoted(out, [&](const text_port& inside) { write_doing(inside, k, t); });
+  out << ",\"polls\":" << t.polls << ",\"age_ns\":" << (k.now() - t.spawned_at).ns << ",\"cause\":";
+  write_quoted(out, [&](const text_port& inside) {
+    if (t.is_asked()) write_chain(inside, k, t.reason());
+  });
+  out << ",\"site\":";
+  if (t.site.line() == 0) return out("null}");
+  write_quoted(out, [&](const text_port& inside) { inside << file_of(t.site) << ":" << std::uint64_t{t.site.line()}; });
+  out << "}";
 }
 
 // Without the brackets that close it: sub-regions follow.
-void append_json_head(std::string& out, const kernel& k, const region_record& r) {
-  out += "{\"region\":" + number(r.id.value) + ",\"name\":";
-  append_quoted(out, r.name.view());
-  out += ",\"state\":\"" + std::string(region_lifecycle.name(r.state)) + "\",\"cause\":";
-  append_quoted(out, r.has_reason ? chain(k, r.reason.get()) : std::string());
-  out += ",\"leaked\":" + number(r.leaked) + ",\"obligations\":[";
+void write_json_head(const text_port& out, const kernel& k, const region_record& r) {
+  out << "{\"region\":" << r.id.value << ",\"name\":";
+  write_quoted(out, r.name.view());
+  out << ",\"state\":\"" << region_lifecycle.name(r.state) << "\",\"cause\":";
+  write_quoted(out, [&](const text_port& inside) {
+    if (r.has_reason) write_chain(inside, k, r.reason.get());
+  });
+  out << ",\"leaked\":" << r.leaked << ",\"obligations\":[";
   for (const obligation_record* o = r.ledger.front(); o != nullptr; o = r.ledger.after(*o)) {
-    if (o != r.ledger.front()) out += ',';
-    out += number(o->id.value);
+    if (o != r.ledger.front()) out << ",";
+    out << o->id.value;
   }
-  out += "],\"tasks\":[";
+  out << "],\"tasks\":[";
   for (const task_record* t = r.tasks.front(); t != nullptr; t = r.tasks.after(*t)) {
-    if (t != r.tasks.front()) out += ',';
-    append_json(out, k, *t);
+    if (t != r.tasks.front()) out << ",";
+    write_json(out, k, *t);
   }
-  out += "],\"regions\":[";
+  out << "],\"regions\":[";
+}
+
+void write_survivors(const text_port& out, const kernel& k) {
+  k.for_each_region([&](const region_record& r) {
+    const auto end_line = [&] { out << " in region " << r.id.value << "\n"; };
+    for (const task_record* t = r.tasks.front(); t != nullptr; t = r.tasks.after(*t)) {
+      write_task(out, k, *t);
+      end_line();
+    }
+    for (const obligation_record* o = r.ledger.front(); o != nullptr; o = r.ledger.after(*o)) {
+      write_obligation(out, *o);
+      end_line();
+    }
+    if (r.reserved_slots != 0) {
+      out << r.reserved_slots << " reserved task slots, neither committed nor abandoned,";
+      end_line();
+    }
+    for (const owned* o = r.things.front(); o != nullptr; o = r.things.after(*o)) {
+      if (o->ops->is_drained(*o)) continue;
+      o->ops->describe(*o, out);
+      end_line();
+    }
+    if (r.state == region_state::closed || (r.parent == nullptr && !r.had_child)) return;
+    write_region(out, k, r);
+    out << "\n";
+  });
+  if (k.live_timers() != 0) out << k.live_timers() << " timers pending\n";
+  if (k.foreign_holds() != 0) out << k.foreign_holds() << " foreign holds: somebody outside may still wake somebody\n";
 }
 
 }  // namespace
 
-std::string describe_tree(const kernel& k) {
-  std::string out;
+void describe_tree(const kernel& k, const text_port& out) {
   k.for_each_region([&](const region_record& r) {
-    // A deep tree would be mostly blanks: beyond 32 levels the depth is written instead.
     const unsigned depth = depth_of(r);
-    const std::string indent = depth <= 32 ? std::string(2 * std::size_t{depth}, ' ') : "[" + number(depth) + "] ";
-    out += indent + region_line(k, r) + '\n';
+    const auto begin_line = [&](std::string_view deeper) {
+      write_indent(out, depth);
+      out << deeper;
+    };
+    begin_line("");
+    write_region(out, k, r);
+    out << "\n";
     for (const task_record* t = r.tasks.front(); t != nullptr; t = r.tasks.after(*t)) {
-      out += indent + "  " + task_line(k, *t) + '\n';
+      begin_line("  ");
+      write_task(out, k, *t);
+      out << "\n";
     }
     for (const obligation_record* o = r.ledger.front(); o != nullptr; o = r.ledger.after(*o)) {
-      out += indent + "  " + obligation_line(*o) + '\n';
+      begin_line("  ");
+      write_obligation(out, *o);
+      out << "\n";
     }
     for (const owned* o = r.things.front(); o != nullptr; o = r.things.after(*o)) {
-      out += indent + "  ";
-      o->ops->describe(*o, string_writer(out));
-      out += '\n';
+      begin_line("  ");
+      o->ops->describe(*o, out);
+      out << "\n";
     }
   });
-  k.for_each_held_task([&](const task_record& t) { out += task_line(k, t) + '\n'; });
-  return out;
+  k.for_each_held_task([&](const task_record& t) {
+    write_task(out, k, t);
+    out << "\n";
+  });
 }
 
-std::string describe_tree_json(const kernel& k) {
-  std::string out = "{\"now_ns\":" + number(k.now().ns) + ",\"regions\":[";
+void describe_tree_json(const kernel& k, const text_port& out) {
+  out << "{\"now_ns\":" << k.now().ns << ",\"regions\":[";
   unsigned open = 0;
   k.for_each_region([&](const region_record& r) {
     const unsigned depth = depth_of(r);
-    for (; open > depth; --open) out += "]}";
-    if (out.back() != '[') out += ',';
-    append_json_head(out, k, r);
+    const bool is_next = open > depth;  // After one that ends here, and not the first in its list.
+    for (; open > depth; --open) out << "]}";
+    if (is_next) out << ",";
+    write_json_head(out, k, r);
     open = depth + 1;
   });
-  for (; open > 0; --open) out += "]}";
-  out += "],\"held\":[";
+  for (; open > 0; --open) out << "]}";
+  out << "],\"held\":[";
+  bool is_first = true;
   k.for_each_held_task([&](const task_record& t) {
-    if (out.back() == '}') out += ',';
-    append_json(out, k, t);
+    if (!is_first) out << ",";
+    is_first = false;
+    write_json(out, k, t);
   });
-  return out + "]}";
+  out << "]}";
+}
+
+std::string describe_tree(const kernel& k) {
+  return collect([&](const text_port& out) { describe_tree(k, out); });
+}
+
+std::string describe_tree_json(const kernel& k) {
+  return collect([&](const text_port& out) { describe_tree_json(k, out); });
 }
 
 std::string describe_tasks(const kernel& k) {
-  std::string out = number(k.live_tasks()) + (k.live_tasks() == 1 ? " task\n" : " tasks\n");
-  k.for_each_region([&](const region_record& r) {
-    std::string where = "  in region " + number(r.id.value);
-    if (!r.name.view().empty()) where += " '" + std::string(r.name.view()) + "'";
-    for (const task_record* t = r.tasks.front(); t != nullptr; t = r.tasks.after(*t)) {
-      out += task_line(k, *t) + where + '\n';
-    }
+  return collect([&](const text_port& out) {
+    out << k.live_tasks() << (k.live_tasks() == 1 ? " task\n" : " tasks\n");
+    k.for_each_region([&](const region_record& r) {
+      for (const task_record* t = r.tasks.front(); t != nullptr; t = r.tasks.after(*t)) {
+        write_task(out, k, *t);
+        out << "  in region " << r.id.value;
+        write_name(out, r.name.view());
+        out << "\n";
+      }
+    });
   });
-  return out;
 }
 
 std::string describe_survivors(const kernel& k) {
-  std::string out;
-  k.for_each_region([&](const region_record& r) {
-    const std::string where = " in region " + number(r.id.value) + "\n";
-    for (const task_record* t = r.tasks.front(); t != nullptr; t = r.tasks.after(*t)) out += task_line(k, *t) + where;
-    for (const obligation_record* o = r.ledger.front(); o != nullptr; o = r.ledger.after(*o)) {
-      out += obligation_line(*o) + where;
-    }
-    if (r.reserved_slots != 0)
-      out += number(r.reserved_slots) + " reserved task slots, neither committed nor abandoned," + where;
-    for (const owned* o = r.things.front(); o != nullptr; o = r.things.after(*o)) {
-      if (o->ops->is_drained(*o)) continue;
-      o->ops->describe(*o, string_writer(out));
-      out += where;
-    }
-    if (r.state != region_state::closed && (r.parent != nullptr || r.had_child)) out += region_line(k, r) + '\n';
-  });
-  if (k.live_timers() != 0) out += number(k.live_timers()) + " timers pending\n";
-  if (k.foreign_holds() != 0)
-    out += number(k.foreign_holds()) + " foreign holds: somebody outside may still wake somebody\n";
-  return out;
+  return collect([&](const text_port& out) { write_survivors(out, k); });
 }
 
 std::string path_of(const cx& c) {
   cx mine = c;
   const task_record& t = extension::task_of(mine);
-  std::string out = t.name.view().empty() ? "task " + number(t.task().value) : std::string(t.name.view());
+  std::string out = t.name.view().empty() ? "task " + std::to_string(t.task().value) : std::string(t.name.view());
   for (const region_record* r = t.region; r != nullptr; r = r->parent) {  // asx: bounded by the depth of the tree
     std::string_view called = r->name.view();
     if (called.empty() && r->parent == nullptr) called = "root";
-    out.insert(0, (called.empty() ? "region " + number(r->id.value) : std::string(called)) + '/');
+    out.insert(0, (called.empty() ? "region " + std::to_string(r->id.value) : std::string(called)) + '/');
   }
   return out;
 }

@@ -8,12 +8,15 @@
 // 1  Looking changes nothing and polls nobody: it can be done at any time, from inside a poll too.
 // 2  Regions come with their tasks first, then their sub-regions, all in order of creation.
 //
+// 3  The forms that write to a port ask nobody for memory.
+//
 // Cancel points: none. Threads: the runtime's. Lifetime: the text is the caller's.
 #pragma once
 
 #include <string>
 
 #include "asx/base/config.hpp"
+#include "asx/base/text.hpp"
 
 namespace asx {
 
@@ -22,8 +25,10 @@ class kernel;
 
 /// One line a region, task or reserved obligation, indented by depth.
 [[nodiscard]] ASX_API std::string describe_tree(const kernel& k);
+ASX_API void describe_tree(const kernel& k, const text_port& out);
 /// The same as one JSON value: {"now_ns":..,"regions":[..]} with regions nested in "regions".
 [[nodiscard]] ASX_API std::string describe_tree_json(const kernel& k);
+ASX_API void describe_tree_json(const kernel& k, const text_port& out);
 /// Where a task stands, for a line in a log: the names of the regions around it and its own, as in
 /// `root/connection 7/reader`. Whoever names a region names everything that is spawned in it, however deep; what has no
 /// name is told by its kind and number.

@@ -86,7 +86,8 @@ inline constexpr auto status_table = std::to_array<status_info>({
     {status::stale_handle, "stale_handle", "ASX_E_STALE_HANDLE", "handle",
      "The handle names something that has ended, or is of another type; drop it and look the thing up again."},
     {status::resource_exhausted, "resource_exhausted", "ASX_E_RESOURCE_EXHAUSTED", "resource",
-     "A limit of the resource contract is reached; free something, wait, or raise that limit in the contract."},
+     "A limit of the contract or of a region is met, or memory was refused; the journal's event names which. Free "
+     "something, wait, or raise the limit."},
     {status::budget_exhausted, "budget_exhausted", "ASX_E_BUDGET_EXHAUSTED", "budget",
      "The task's deadline, polls or cost ran out and its cancellation is requested; go to a checkpoint and clean up."},
     {status::tasks_still_active, "tasks_still_active", "ASX_E_TASKS_STILL_ACTIVE", "quiescence",
@@ -122,12 +123,14 @@ inline constexpr auto status_table = std::to_array<status_info>({
     {status::would_block, "would_block", "ASX_E_WOULD_BLOCK", "channel",
      "The operation waits and has registered the task's waker; return pending and call it again when woken."},
     {status::timer_duration_exceeded, "timer_duration_exceeded", "ASX_E_TIMER_DURATION_EXCEEDED", "timer",
-     "The deadline is further away than max_timer_duration; choose a nearer one, or raise that setting."},
+     "The deadline is further away than a timer may be; wait in several parts, or raise max_timer_duration where the "
+     "wheel is your own."},
 
     {status::invalid_argument, "invalid_argument", "ASX_E_INVALID_ARGUMENT", "call",
      "An argument is null, out of range or contradicts another; the call's documentation says what it takes."},
     {status::wrong_thread, "wrong_thread", "ASX_E_WRONG_THREAD", "call",
-     "The object belongs to another thread; call from its owner, or use a waker, sender or cancel handle."},
+     "The object belongs to another thread; call it on the runtime's own, and reach it from others by a foreign "
+     "handle."},
     {status::reentrant, "reentrant", "ASX_E_REENTRANT", "call",
      "The call was made from inside itself, such as a run from a poll; return first, then call again."},
     {status::step_limit, "step_limit", "ASX_E_STEP_LIMIT", "call",

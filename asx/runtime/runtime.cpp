@@ -102,7 +102,7 @@ void runtime_core::jump_to(instant moment) noexcept {
 // time of the last step alone, which every event after it shows: a replay decides the same.
 bool runtime_core::wait(const patience& how) noexcept {
   const instant due = kernel_.next_due();
-  const instant forced = kernel_.live_tasks() == 0 ? instant::none() : forced_at_;
+  const instant forced = end_of_grace();
   if (is_virtual()) {
     const instant next = earlier(due, forced);
     if (next.is_none() || next > how.due_until) return false;
@@ -144,18 +144,42 @@ void runtime_core::strengthen() noexcept {
   static_cast<void>(kernel_.begin_shutdown({cancel_kind::shutdown, {}}));
 }
 
+bool runtime_core::has_room_for_a_step() const noexcept {
+  return config_.contract.overflow != trace_overflow::reject || log_.reserve(events_of_a_step) == status::ok;
+}
+
+status runtime_core::prepare_step() noexcept {
+  if (kernel_.is_inside()) return status::reentrant;
+  if (!has_room_for_a_step()) return status::resource_exhausted;
+  if (forced_at_.is_none()) [[likely]]
+    return status::ok;
+  if (const instant at = now(); forced_at_ <= at) {
+    kernel_.set_time(at);
+    strengthen();
+  }
+  return status::ok;
+}
+
 step_report runtime_core::step() noexcept {
-  if (config_.workers == 1 || kernel_.is_inside()) return step(0);  // No order is drawn, and no clock is read for it.
-  return step(order_.next(context_, read_ahead_.is_none() ? now() : read_ahead_));
+  if (const status s = prepare_step(); s != status::ok) return {.is_idle = true, .refused = s};
+  step_report out = next_step();
+  if (out.is_idle) out.park_until = next_due();
+  return out;
 }
 
 step_report runtime_core::step(std::uint32_t worker) noexcept {
-  if (kernel_.is_inside()) {
-    step_report refused;
-    refused.is_idle = true;
-    refused.refused = status::reentrant;
-    return refused;
-  }
+  if (const status s = prepare_step(); s != status::ok) return {.is_idle = true, .refused = s};
+  step_report out = take_step(worker);
+  if (out.is_idle) out.park_until = next_due();
+  return out;
+}
+
+step_report runtime_core::next_step() noexcept {
+  if (config_.workers == 1) return take_step(0);  // No order is drawn, and no clock is read for it.
+  return take_step(order_.next(context_, read_ahead_.is_none() ? now() : read_ahead_));
+}
+
+step_report runtime_core::take_step(std::uint32_t worker) noexcept {
   if (is_observed()) [[unlikely]]
     return observed_step(worker);
   return worker_step(context_, worker, kernel_, now());
@@ -232,15 +256,15 @@ const metrics& runtime_core::measured() noexcept {
 run_result runtime_core::run(std::uint64_t max_steps, const patience& how) noexcept {
   run_result out;
   if (started_ != status::ok) return {started_, 0, instant::none()};
-  if (kernel_.is_inside()) return {status::reentrant, 0, kernel_.next_due()};
+  if (kernel_.is_inside()) return {status::reentrant, 0, next_due()};
   is_running_ = true;
   const bool is_alone = config_.workers == 1 && !config_.policy.is_on;
-  const bool rejects = config_.contract.overflow == trace_overflow::reject;
   const time_source time = is_virtual() ? time_source{} : time_source{config_.clock.context, config_.clock.read};
   std::uint32_t until_plain = 1;
   std::uint32_t idle = 0;  // Steps in a row that found nothing; drawn orders need more of them to be sure.
+  instant waited_at = instant::none();
   while (out.steps < max_steps) {
-    if (rejects && log_.reserve(events_of_a_step) != status::ok) {
+    if (!has_room_for_a_step()) {
       out.ended = status::resource_exhausted;
       break;
     }
@@ -259,27 +283,30 @@ run_result runtime_core::run(std::uint64_t max_steps, const patience& how) noexc
       }
     }
     ++out.steps;
-    if (!step().is_idle) [[likely]] {
+    if (!next_step().is_idle) [[likely]] {
       idle = 0;
       continue;
     }
     if (++idle < config_.workers || !sched_.empty()) continue;
+    const bool has_stood_still = kernel_.now() == std::exchange(waited_at, kernel_.now());
     if (!wait(how)) break;
-    out.steps -= idle;  // Waiting is no work: a slow clock must not use up the steps.
+    // Waiting is no work, and a slow clock must not use up the steps. One that stood still over the wait before this
+    // must: nothing else would end the run.
+    if (!has_stood_still) out.steps -= idle;
     idle = 0;
   }
   is_running_ = false;
   read_ahead_ = instant::none();
-  out.next_due = kernel_.next_due();
+  out.next_due = next_due();
   if (out.ended != status::ok) return out;
   kernel_.set_time(now());  // What comes from outside from now on is not before the end of this run.
   if (out.steps == max_steps && (idle < config_.workers || !sched_.empty())) {
     out.ended = status::step_limit;
     log_.append(event_kind::step_limit_reached, {.time_ns = kernel_.now().ns, .a = max_steps});
   } else {
-    log_.append(
-        event_kind::run_idle,
-        {.time_ns = kernel_.now().ns, .a = kernel_.live_tasks(), .b = out.next_due.is_none() ? 0 : out.next_due.ns});
+    const instant due = kernel_.next_due();
+    log_.append(event_kind::run_idle,
+                {.time_ns = kernel_.now().ns, .a = kernel_.live_tasks(), .b = due.is_none() ? 0 : due.ns});
   }
   return out;
 }

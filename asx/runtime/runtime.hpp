@@ -10,11 +10,13 @@
 // U-02   run_until_idle never moves virtual time and never waits; run_until_quiescent jumps to the next timer or
 //        deadline, or parks until then when the clock moves by itself. While a foreign hold is open and tasks are
 //        alive it parks for that, too, with nothing due.
-// U-03   every run takes a limit of steps and says so when it is met: step_limit.
+// U-03   every run takes a limit of steps and says so when it is met: step_limit. Waiting is no step; but a wait over
+//        which the clock stood still is, or a clock that nobody moves would hold a run for ever.
 // shutdown asks everything to cancel, waits for the grace, then tells everything to shut down; it ends at
 //        quiescence or at the limit, and names what is left. On a clock that moves by itself it waits for blocking
 //        calls beyond the grace: one in flight cannot be stopped.
 // R-212  a run from inside a poll is refused: reentrant.
+// R-220  a trace that rejects and has no room for what a step may tell: runs and steps are refused before they begin.
 // No globals: two runtimes may live in one process.
 //
 // Cancel points: none: whoever runs a runtime is no task.
@@ -97,7 +99,7 @@ class ASX_API runtime_core {
   [[nodiscard]] asx::journal& journal() noexcept { return log_; }
   [[nodiscard]] const scheduler& sched() const noexcept { return sched_; }
 
-  /// One step of the next worker, or of the one named.
+  /// One step of the next worker, or of the one named. What it says of itself as idle is until next_due().
   step_report step() noexcept;
   step_report step(std::uint32_t worker) noexcept;
   run_result run_until_idle(std::uint64_t max_steps = default_max_steps) noexcept;
@@ -105,6 +107,9 @@ class ASX_API runtime_core {
   run_result run_until_quiescent(std::uint64_t max_steps = default_max_steps) noexcept;
   /// As runtime::shutdown, and says only what is left, not who.
   rest_result come_to_rest(duration grace = {}, std::uint64_t max_steps = default_max_steps) noexcept;
+  /// When a step will find something to do by itself: a timer, a deadline, the end of a grace that was asked for from
+  /// outside. None: only when somebody calls.
+  [[nodiscard]] instant next_due() noexcept { return earlier(kernel_.next_due(), end_of_grace()); }
   /// Whether it has come to rest and said so.
   [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
 
@@ -142,6 +147,14 @@ class ASX_API runtime_core {
   void jump_to(instant moment) noexcept;
   void close_from_outside(std::uint64_t handle) noexcept;
   void strengthen() noexcept;
+  [[nodiscard]] instant end_of_grace() const noexcept {
+    return kernel_.live_tasks() == 0 ? instant::none() : forced_at_;
+  }
+  [[nodiscard]] bool has_room_for_a_step() const noexcept;
+  /// What a host that steps asks for, before it is done.
+  [[nodiscard]] status prepare_step() noexcept;
+  [[nodiscard]] step_report next_step() noexcept;
+  [[nodiscard]] step_report take_step(std::uint32_t worker) noexcept;
   [[nodiscard]] step_report observed_step(std::uint32_t worker) noexcept;
   [[nodiscard]] bool is_observed() const noexcept { return config_.measure != nullptr || probe_ != nullptr; }
   [[nodiscard]] bool is_virtual() const noexcept { return config_.clock.context == &virtual_time_; }

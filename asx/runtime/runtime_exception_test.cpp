@@ -76,5 +76,21 @@ TEST(runtime_exceptions, in_cleanup_and_finalizers_stop_neither_unwinding_nor_th
   EXPECT_EQ(rt.kernel().release_region(region), status::ok);
 }
 
+TEST(runtime_exceptions, of_a_finalizer_leave_their_text_in_the_outcome) {
+  runtime rt;
+  region_handle region;
+  region_spec spec;
+  spec.is_held = true;
+  ASSERT_EQ(rt.kernel().create_region(rt.root(), spec, region), status::ok);
+  const auto throws_too = [](void*, region_handle, kernel&) -> status { throw std::runtime_error("no such shelf"); };
+  ASSERT_EQ(rt.kernel().add_finalizer(region, throws_too, nullptr), status::ok);
+  ASSERT_EQ(rt.kernel().close(region), status::ok);
+  task_outcome out;
+  ASSERT_EQ(rt.kernel().result(region, out), status::ok);
+  ASSERT_TRUE(out.is_panicked());
+  EXPECT_EQ(out.panic().text, "no such shelf");
+  EXPECT_EQ(rt.kernel().release_region(region), status::ok);
+}
+
 }  // namespace
 }  // namespace asx

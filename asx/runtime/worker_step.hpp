@@ -77,7 +77,8 @@ struct step_report {
   std::uint32_t victim = no_worker;
   task_id task{};                        // Who was dispatched.
   instant park_until = instant::none();  // When idle: the earliest of the next timer and the next deadline.
-  status refused = status::ok;           // reentrant: asked for from inside a step, and nothing was done.
+  // Nothing was done: reentrant, asked for from inside a step; resource_exhausted, a full trace.
+  status refused = status::ok;
 };
 
 /// Journalled, and in effect at the next dispatch. Nothing happens when it is in force already.

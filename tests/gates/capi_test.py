@@ -45,6 +45,23 @@ size_t asx_timer_collect_expired(asx_timer_wheel *wheel, asx_time now, asx_waker
 bool asx_timer_cancel(asx_timer_wheel *wheel, const asx_timer_handle *handle)
 asx_timer_handle asx_timer_update(asx_timer_wheel *wheel, const asx_timer_handle *old_handle, asx_time new_deadline, asx_waker waker)
 """.strip().splitlines()
+# Reports and a log, in memory of the program's own.
+TELLING = """
+#include "asx/capi/asx.h"
+static unsigned char memory[1 << 19];
+static size_t told;
+static void put(void* to, const char* text, size_t size) { told += to != NULL || text == NULL ? 0 : size; }
+static void line(void* to, asx_log_level level, const char* text) { put(to, text, (size_t)level); }
+int main(void) {
+  asx_runtime* rt;
+  asx_runtime_config config;
+  if (asx_runtime_config_init(&config, sizeof config, ASX_PROFILE_TINY) != ASX_OK) return 1;
+  config.log.log = line;
+  if (asx_runtime_create_in(memory, sizeof memory, &config, &rt) != ASX_OK) return 2;
+  if (asx_runtime_describe(rt, put, NULL) != ASX_OK || asx_runtime_describe_json(rt, put, NULL) != ASX_OK) return 3;
+  return told == 0 || asx_runtime_destroy(rt) != ASX_OK;
+}
+"""
 ALLOCATORS = re.compile(r"\b(malloc|calloc|realloc|free|aligned_alloc|posix_memalign|_Zn[wa]\w*|_Zd[la]\w*)\b")
 
 
@@ -70,6 +87,14 @@ class the_c_interface(unittest.TestCase):
                                      input=f'#include "{name}"\nint main(void) {{ return 0; }}\n', capture_output=True,
                                      text=True)
                 self.assertEqual(run.returncode, 0, f"{compiler}: {name} does not compile alone:\n{run.stderr}")
+
+    def test_a_compiler_that_makes_enums_short_is_refused(self):
+        for compiler in COMPILERS:
+            if "++" in compiler:
+                continue  # There an enum has its width from the header.
+            run = subprocess.run([compiler, "-x", "c", "-std=c11", "-fshort-enums", "-fsyntax-only", "-I.", "-"],
+                                 input='#include "asx/capi/asx.h"\n', capture_output=True, text=True)
+            self.assertIn("an enum is an int", run.stderr, f"{compiler}: structs would be torn apart, and nobody says so")
 
     def test_the_ten_signatures_are_the_specifications(self):
         for signature in SIGNATURES:
@@ -137,6 +162,19 @@ class the_c_interface(unittest.TestCase):
         symbols = nm(STATIC)
         self.assertFalse(ALLOCATORS.findall(symbols), "something on the way drags the heap in; keep it apart")
         self.assertEqual(cpp_libraries(STATIC), [], "a C program needs no C++ library")
+
+    def test_reports_and_a_log_need_no_allocator_either(self):
+        archive = LIBRARY.with_name("libasx_c.a")
+        if STATIC == "-" or not archive.exists():
+            self.skipTest("there is no static library without an allocator of its own")
+        compiler = next(c for c in COMPILERS if "++" not in c)
+        with tempfile.TemporaryDirectory() as folder:
+            program = pathlib.Path(folder) / "telling"
+            run = subprocess.run([compiler, "-x", "c", "-std=c11", "-I.", "-", "-x", "none", str(archive),
+                                  "-Wl,--gc-sections", "-o", str(program)], input=TELLING, capture_output=True, text=True)
+            self.assertEqual(run.returncode, 0, f"it needs the C++ library:\n{run.stderr}")
+            self.assertFalse(ALLOCATORS.findall(nm(str(program))), "a report or a line asks for memory; write it to a port")
+            self.assertEqual(subprocess.run([str(program)]).returncode, 0)
 
     def test_the_binary_interface_is_the_one_that_is_kept(self):
         if not shutil.which("abidiff"):

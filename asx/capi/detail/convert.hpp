@@ -16,36 +16,40 @@
 
 namespace asx::capi {
 
-/// Takes a struct that begins with its size: a smaller one is completed from `to` as it is, of a larger one the unknown
-/// part must be zero.
+// A struct that grows keeps its older sizes here. All of them are of the first release now: a smaller one never was.
+inline constexpr std::size_t largest_struct = 65536;
+
+/// Whether a report has a size that give_struct can fill; null is no report, and fine.
+template <class T>
+[[nodiscard]] bool has_size(const T* report) noexcept {
+  return report == nullptr || (report->size >= sizeof(T) && report->size <= largest_struct);
+}
+
+/// Takes a struct that begins with its size: of a larger one the unknown part must be zero.
 template <class T>
 [[nodiscard]] asx_status take_struct(const T* from, T& to) noexcept {
   std::size_t size = 0;
   std::memcpy(&size, from, sizeof size);
-  if (size < sizeof size) return ASX_E_INVALID_ARGUMENT;
+  if (size < sizeof(T)) return ASX_E_INVALID_ARGUMENT;
+  if (size > largest_struct) return ASX_E_VERSION;
   const auto* const bytes = reinterpret_cast<const unsigned char*>(from);
   for (std::size_t i = sizeof(T); i < size; ++i) {
     if (bytes[i] != 0) return ASX_E_VERSION;
   }
-  std::memcpy(static_cast<void*>(&to), bytes, size < sizeof(T) ? size : sizeof(T));
+  std::memcpy(static_cast<void*>(&to), bytes, sizeof(T));
   to.size = sizeof(T);
   return ASX_OK;
 }
 
-/// Gives a struct that begins with its size: as much as the caller has room for.
+/// Gives a struct that begins with its size; what this library does not know of a larger one becomes zero.
 template <class T>
 [[nodiscard]] asx_status give_struct(T value, T* to) noexcept {
-  std::size_t size = 0;
-  std::memcpy(&size, to, sizeof size);
-  if (size < sizeof size) return ASX_E_INVALID_ARGUMENT;
-  value.size = size;
-  std::memcpy(static_cast<void*>(to), &value, size < sizeof(T) ? size : sizeof(T));
+  if (!has_size(to)) return ASX_E_INVALID_ARGUMENT;
+  value.size = to->size;
+  auto* const bytes = reinterpret_cast<unsigned char*>(to);
+  std::memset(bytes + sizeof(T), 0, value.size - sizeof(T));
+  std::memcpy(bytes, &value, sizeof(T));
   return ASX_OK;
-}
-/// Whether give_struct will be able to.
-template <class T>
-[[nodiscard]] bool has_size(const T* report) noexcept {
-  return report == nullptr || report->size >= sizeof report->size;
 }
 
 /// All limits that both forms of a contract have, either way.

@@ -14,6 +14,7 @@
 // Cancel points: none. Threads: the runtime's. Lifetime: the runtime's.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -21,6 +22,7 @@
 #include "asx/base/memory.hpp"
 #include "asx/base/slab.hpp"
 #include "asx/capi/asx.h"
+#include "asx/capi/detail/log.hpp"
 #include "asx/chan/channel_core.hpp"
 #include "asx/chan/tracked.hpp"
 #include "asx/journal/file.hpp"
@@ -94,10 +96,12 @@ struct asx_cx {
 };
 
 struct asx_journal_writer {
-  asx::memory_port memory{};
+  /// A journal is of one run: a writer goes this way once, and never back.
+  enum class stage : std::uint8_t { fresh, in_use, spent };
+
   asx_memory hooks{};
   int descriptor = -1;
-  std::uint32_t users = 0;
+  std::atomic<stage> now{stage::fresh};  // Two threads may each make a runtime with it.
   asx::bin_writer file;
 };
 
@@ -120,6 +124,9 @@ struct asx_runtime {
   asx::bump_memory bump;
   asx::memory_port memory;
   asx::machine_clock machine_time;
+  asx::thread_parker own_park;  // Of a host that has an unpark and no park.
+  bool is_created = false;      // Before that nobody is told of anything: the creation may be refused still.
+  asx::capi::log_line line{};
 
   asx::runtime_core core;
   asx::slab<asx::capi::task_frame> frames;
