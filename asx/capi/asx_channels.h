@@ -118,6 +118,9 @@ ASX_NODISCARD ASX_C_API asx_status asx_channel_stop_receiving(asx_channel_receiv
 
 /* ---- tracked permits: each is an obligation as well ------------------------------------------------------------ */
 
+/* permit->obligation is for asx_obligation_inspect: only the permit resolves it. A plain permit is refused here with
+ * ASX_E_INVALID_ARGUMENT, a permit with another obligation's words with ASX_E_STALE_HANDLE, and stays as it is. */
+
 /* As asx_channel_reserve, and an obligation of this task's region; whether that takes one is asked first
  * (R-128).
  * Keeps: a wait, until it answers something else than ASX_E_WOULD_BLOCK; the permit is the caller's to resolve.

@@ -133,6 +133,17 @@ asx_status with_kernel(asx_runtime* runtime, Ask ask) noexcept {
   return out(ask(runtime->kernel()));
 }
 
+/// Resolves an obligation, unless it is a permit's.
+template <class Resolve>
+asx_status with_promise(asx_runtime* runtime, asx_obligation_handle obligation, Resolve resolve) noexcept {
+  return with_kernel(runtime, [&](kernel& k) {
+    const obligation_handle h = in(obligation);
+    obligation_state state{};
+    const bool is_permits = (h.word & permit_bits) != 0 && k.inspect(h, state) == status::ok;
+    return is_permits ? status::invalid_argument : resolve(k, h);
+  });
+}
+
 }  // namespace
 
 extern "C" {
@@ -449,10 +460,10 @@ asx_status asx_obligation_reserve(asx_runtime* runtime, asx_region_handle region
   return capi::out(s);
 }
 asx_status asx_obligation_commit(asx_runtime* runtime, asx_obligation_handle obligation) {
-  return with_kernel(runtime, [&](kernel& k) { return k.commit(in(obligation)); });
+  return with_promise(runtime, obligation, [](kernel& k, obligation_handle h) { return k.commit(h); });
 }
 asx_status asx_obligation_abort(asx_runtime* runtime, asx_obligation_handle obligation) {
-  return with_kernel(runtime, [&](kernel& k) { return k.abort(in(obligation)); });
+  return with_promise(runtime, obligation, [](kernel& k, obligation_handle h) { return k.abort(h); });
 }
 asx_status asx_obligation_inspect(asx_runtime* runtime, asx_obligation_handle obligation, asx_obligation_state* out) {
   const call guard(runtime);

@@ -166,7 +166,8 @@ ASX_NODISCARD ASX_C_API asx_status asx_cancel_reason_level(asx_runtime* runtime,
 ASX_NODISCARD ASX_C_API asx_status asx_obligation_reserve(asx_runtime* runtime, asx_region_handle region,
                                                           asx_obligation_handle* out);
 
-/* The promise is kept. ASX_E_OBLIGATION_ALREADY_RESOLVED, ASX_E_OBLIGATION_LEAKED.
+/* The promise is kept. ASX_E_OBLIGATION_ALREADY_RESOLVED, ASX_E_OBLIGATION_LEAKED; ASX_E_INVALID_ARGUMENT: it is a
+ * tracked permit's, which resolves it.
  * Keeps: nothing. Cancel point: no. Thread: the runtime's. */
 ASX_NODISCARD ASX_C_API asx_status asx_obligation_commit(asx_runtime* runtime, asx_obligation_handle obligation);
 

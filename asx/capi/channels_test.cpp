@@ -1,6 +1,7 @@
 // Channels, permits and tracked permits through the C interface.
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "asx/capi/testing/fixture.hpp"
@@ -176,7 +177,7 @@ TEST_F(capi_channels, a_tracked_permit_is_kept_given_back_or_missed) {
   EXPECT_TRUE(asx_tracked_is_held(&p));
   asx_tracked_permit forged = p;
   forged.obligation.generation += 2;
-  EXPECT_EQ(asx_tracked_send(&forged, nullptr, &proof), ASX_E_OBLIGATION_ALREADY_RESOLVED);
+  EXPECT_EQ(asx_tracked_send(&forged, nullptr, &proof), ASX_E_STALE_HANDLE);
   EXPECT_EQ(asx_tracked_send(&p, number(7), &proof), ASX_OK);
   EXPECT_EQ(proof.permit, 1U);
   EXPECT_EQ(asx_tracked_abort(&p, nullptr), ASX_E_OBLIGATION_ALREADY_RESOLVED);
@@ -203,6 +204,64 @@ TEST_F(capi_channels, a_tracked_permit_is_kept_given_back_or_missed) {
   run();
   EXPECT_EQ(outcome(forgetful).kind, ASX_OUTCOME_PANICKED);
   EXPECT_EQ(look().reserved, 0U);
+}
+
+TEST_F(capi_channels, a_tracked_call_refuses_what_is_no_such_permit_and_leaves_it_as_it_is) {
+  asx_tracked_permit p{};
+  ASSERT_EQ(asx_tracked_try_reserve(&tx, &root, &p), ASX_OK);
+  asx_tracked_permit plain{};
+  ASSERT_EQ(asx_channel_try_reserve(&tx, &plain.permit), ASX_OK);
+  std::vector<std::pair<asx_tracked_permit, asx_status>> wrong{{plain, ASX_E_INVALID_ARGUMENT}};
+  for (unsigned bit = 0; bit < 64; ++bit) {
+    asx_tracked_permit bent = p;
+    bent.obligation.word ^= std::uint64_t{1} << bit;
+    wrong.emplace_back(bent, ASX_E_STALE_HANDLE);
+    bent = p;
+    bent.obligation.generation ^= std::uint64_t{1} << bit;
+    wrong.emplace_back(bent, ASX_E_STALE_HANDLE);
+  }
+  const asx_task_handle t = spawn([&](asx_cx*) {
+    const std::uint64_t before = hash();
+    for (const auto& [permit, said] : wrong) {
+      asx_tracked_permit w = permit;
+      EXPECT_FALSE(asx_tracked_is_held(&w));
+      EXPECT_EQ(asx_tracked_send(&w, nullptr, nullptr), said);
+      EXPECT_EQ(asx_tracked_abort(&w, nullptr), said);
+      EXPECT_EQ(asx_tracked_drop(&w), said);
+      EXPECT_EQ(w.permit.number, permit.permit.number) << "the caller's words are its own";
+    }
+    EXPECT_EQ(hash(), before);
+    return ASX_POLL_READY;
+  });
+  run();
+  EXPECT_EQ(outcome(t).kind, ASX_OUTCOME_OK) << "nothing was forgotten";
+  EXPECT_EQ(look().reserved, 2U);
+  asx_send_permit bent = plain.permit;
+  bent.number ^= 4;
+  EXPECT_EQ(asx_send_permit_send(&bent, nullptr), ASX_E_OBLIGATION_ALREADY_RESOLVED);
+  EXPECT_EQ(bent.number, plain.permit.number ^ 4U);
+  EXPECT_EQ(asx_send_permit_send(&plain.permit, number(1)), ASX_OK);
+  EXPECT_EQ(plain.permit.number, 0U);
+  EXPECT_EQ(asx_tracked_send(&p, number(2), nullptr), ASX_OK);
+  EXPECT_EQ(p.permit.number, 0U);
+}
+
+TEST_F(capi_channels, the_obligation_of_a_permit_is_resolved_by_its_permit_alone) {
+  asx_tracked_permit p{};
+  ASSERT_EQ(asx_tracked_try_reserve(&tx, &root, &p), ASX_OK);
+  const std::uint64_t before = hash();
+  EXPECT_EQ(asx_obligation_abort(rt, p.obligation), ASX_E_INVALID_ARGUMENT);
+  EXPECT_EQ(asx_obligation_commit(rt, p.obligation), ASX_E_INVALID_ARGUMENT);
+  asx_obligation_handle none = p.obligation;
+  none.generation += 2;
+  EXPECT_EQ(asx_obligation_abort(rt, none), ASX_E_STALE_HANDLE);
+  EXPECT_EQ(hash(), before);
+  asx_obligation_state state{};
+  EXPECT_EQ(asx_obligation_inspect(rt, p.obligation, &state), ASX_OK);
+  EXPECT_EQ(state, ASX_OBLIGATION_RESERVED);
+  EXPECT_EQ(asx_tracked_abort(&p, nullptr), ASX_OK);
+  EXPECT_EQ(asx_obligation_inspect(rt, p.obligation, &state), ASX_OK);
+  EXPECT_EQ(state, ASX_OBLIGATION_ABORTED);
 }
 
 }  // namespace

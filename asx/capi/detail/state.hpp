@@ -192,6 +192,8 @@ inline constexpr std::uint16_t receiver_mask = 0x0200;
 inline constexpr std::uint16_t permit_mask = 0x0400;
 inline constexpr std::uint16_t slot_mask = 0x0800;
 inline constexpr std::uint16_t cleanup_mask = 0x1000;
+// Marks the obligation of a tracked permit, beside what the kernel has in the mask.
+inline constexpr std::uint64_t permit_bits = std::uint64_t{permit_mask} << 32;
 
 [[nodiscard]] constexpr region_handle in(asx_region_handle h) noexcept {
   return region_handle::from({h.word, h.generation});
