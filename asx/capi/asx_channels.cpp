@@ -184,6 +184,13 @@ asx_status inspect(const End* end, asx_channel_report* report) noexcept {
   return c == nullptr ? at.refused : give(*c, report);
 }
 
+/// No room for one more end: as the kernel tells of its own limits.
+asx_status refuse_end(asx_runtime& rt, std::uint64_t region) noexcept {
+  const bool is_full = rt.senders.live() >= rt.senders.limit();
+  return out(extension::refuse(rt.kernel(), event_kind::refused_channel, region, status::resource_exhausted,
+                               is_full ? limit_code::senders : limit_code::memory, is_full ? rt.senders.limit() : 0));
+}
+
 /// Both forms of a waiting reserve: the place is found by sender and task. A place is asked for only by who must
 /// wait: `ask_now` is the question without one, and refuses what would.
 template <class Ask, class AskNow>
@@ -221,9 +228,12 @@ asx_status asx_channel_create(asx_runtime* runtime, asx_region_handle region, ui
     if (tx) runtime->senders.release(tx.key);
     if (rx) runtime->receivers.release(rx.key);
   };
-  if (!tx || !rx) {
+  // No room for the ends: capacity and region come first, and the kernel speaks of them.
+  if ((!tx || !rx) && capacity != 0 && extension::gate(runtime->kernel(), in(region)) == status::ok) {
     give_back();
-    return ASX_E_RESOURCE_EXHAUSTED;
+    region_report r;
+    static_cast<void>(runtime->kernel().inspect(in(region), r));
+    return refuse_end(*runtime, r.id.value);
   }
   const element_type values{destroy_value == nullptr ? sizeof(void*) : sizeof(value_cell), alignof(value_cell),
                             destroy_value == nullptr ? nullptr : &destroy};
@@ -253,7 +263,7 @@ asx_status asx_channel_clone(asx_channel_sender* tx, asx_channel_sender* out) {
   if (at.refused != ASX_OK) return at.refused;
   if (at.core() == nullptr) return at.refused;
   const slab_entry<sender_cell> made = tx->runtime->senders.allocate();
-  if (!made) return ASX_E_RESOURCE_EXHAUSTED;
+  if (!made) return refuse_end(*tx->runtime, at.core()->region_number);
   if (const status s = at.cell->end.clone(made.record->end); s != status::ok) {
     tx->runtime->senders.release(made.key);
     return capi::out(s);

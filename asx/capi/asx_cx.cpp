@@ -27,7 +27,7 @@ asx_status in_poll(asx_cx* c, Ask ask) noexcept {
 void stop_sleep(task_frame& f) noexcept {
   f.sleeps = false;
   if (f.timer.generation == 0) return;
-  f.home->kernel().cancel_timer(f.timer);
+  f.face.home->kernel().cancel_timer(f.timer);
   f.timer = {};
 }
 

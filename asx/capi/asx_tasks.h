@@ -4,8 +4,8 @@
  *            |            +-- task     +-- obligation
  *            +-- task
  *
- * A refusal changes nothing (R-09 gives their order). A cx is good during the poll that it was handed to, and refused
- * with ASX_E_INVALID_ARGUMENT outside of polls. An operation that waits answers ASX_E_WOULD_BLOCK: return
+ * A refusal changes nothing (R-09 gives their order). A cx is its task's: good while that one is polled, and refused
+ * with ASX_E_INVALID_ARGUMENT at all other times. An operation that waits answers ASX_E_WOULD_BLOCK: return
  * ASX_POLL_PENDING, and call it again when polled again.
  *
  * Cancel points: asx_checkpoint, asx_sleep_until, asx_sleep_for, asx_task_join, asx_region_await_closed.
@@ -98,7 +98,8 @@ ASX_NODISCARD ASX_C_API asx_status asx_task_spawn(asx_runtime* runtime, asx_regi
  * Keeps: a slot, until it is committed or abandoned. Cancel point: no. Thread: the runtime's. */
 ASX_NODISCARD ASX_C_API asx_status asx_task_reserve(asx_runtime* runtime, asx_region_handle region, asx_task_slot* out);
 
-/* The second half. ASX_E_STALE_HANDLE: committed or abandoned before. `out` may be null.
+/* The second half; only a spec that makes no sense is refused, and the slot stays. ASX_E_STALE_HANDLE: committed or
+ * abandoned before. `out` may be null.
  * Keeps: spec->context, until drop is called. Cancel point: no. Thread: the runtime's. */
 ASX_NODISCARD ASX_C_API asx_status asx_task_commit(asx_runtime* runtime, asx_task_slot slot, const asx_task_spec* spec,
                                                    asx_task_handle* out);

@@ -123,5 +123,99 @@ TEST_F(capi_full_of_waits, a_cancelled_task_is_told_so) {
   EXPECT_EQ(said, std::vector<asx_status>(4, ASX_E_CANCELLED));
 }
 
+// ---- tasks and channels ---------------------------------------------------------------------------------------------
+
+TEST_F(capi_refusals, a_full_runtime_refuses_a_slot_as_it_refuses_a_task) {
+  start([](asx_runtime_config& c) { c.contract.max_tasks = 1; });
+  asx_task_slot first{};
+  asx_task_slot second{};
+  ASSERT_EQ(asx_task_reserve(rt, root, &first), ASX_OK);
+  const std::uint64_t before = hash();
+  EXPECT_EQ(asx_task_reserve(rt, {0, 0}, &second), ASX_E_STALE_HANDLE) << "where comes before how many";
+  std::uint64_t told = journalled();
+  EXPECT_EQ(asx_task_reserve(rt, root, &second), ASX_E_RESOURCE_EXHAUSTED);
+  expect_told(told, event_kind::refused_spawn, limit_code::tasks);
+  told = journalled();
+  asx_task_spec spec = ASX_TASK_SPEC_INIT;
+  spec.poll = [](void*, asx_cx*) { return ASX_POLL_READY; };
+  EXPECT_EQ(asx_task_spawn(rt, root, &spec, nullptr), ASX_E_RESOURCE_EXHAUSTED);
+  expect_told(told, event_kind::refused_spawn, limit_code::tasks);
+  EXPECT_EQ(hash(), before);
+  EXPECT_EQ(asx_task_abandon(rt, first), ASX_OK);
+  EXPECT_EQ(asx_task_reserve(rt, root, &second), ASX_OK);
+  EXPECT_EQ(asx_task_commit(rt, second, nullptr, nullptr), ASX_E_INVALID_ARGUMENT);
+  EXPECT_EQ(asx_task_commit(rt, second, &spec, nullptr), ASX_OK) << "a commit that was wrong may be put right";
+}
+
+TEST_F(capi_refusals, region_and_capacity_come_before_the_number_of_senders) {
+  start([](asx_runtime_config& c) { c.contract.max_senders = 1; });
+  asx_channel_sender tx{};
+  asx_channel_receiver rx{};
+  ASSERT_EQ(asx_channel_create(rt, root, 1, nullptr, &tx, &rx), ASX_OK);
+  asx_channel_sender more{};
+  asx_channel_receiver other{};
+  const std::uint64_t before = hash();
+  EXPECT_EQ(asx_channel_create(rt, {0, 0}, 1, nullptr, &more, &other), ASX_E_STALE_HANDLE);
+  EXPECT_EQ(asx_channel_create(rt, root, 0, nullptr, &more, &other), ASX_E_INVALID_ARGUMENT);
+  EXPECT_EQ(panics.size(), 1U);
+  std::uint64_t told = journalled();
+  EXPECT_EQ(asx_channel_create(rt, root, 1, nullptr, &more, &other), ASX_E_RESOURCE_EXHAUSTED);
+  expect_told(told, event_kind::refused_channel, limit_code::senders);
+  told = journalled();
+  EXPECT_EQ(asx_channel_clone(&tx, &more), ASX_E_RESOURCE_EXHAUSTED);
+  expect_told(told, event_kind::refused_channel, limit_code::senders);
+  EXPECT_EQ(hash(), before);
+}
+
+// ---- contexts -------------------------------------------------------------------------------------------------------
+
+TEST_F(capi_refusals, a_context_that_was_kept_is_good_for_its_own_task_alone) {
+  asx_cx* kept = nullptr;
+  asx_channel_sender tx{};
+  asx_channel_receiver rx{};
+  ASSERT_EQ(asx_channel_create(rt, root, 1, nullptr, &tx, &rx), ASX_OK);
+  const asx_task_handle keeper = spawn([&kept](asx_cx* cx) {
+    EXPECT_TRUE(kept == nullptr || kept == cx) << "a task has one";
+    kept = cx;
+    return wait_for_cancel(cx);
+  });
+  run();
+  const asx_task_handle other = spawn([&](asx_cx* cx) {
+    EXPECT_NE(cx, kept);
+    EXPECT_EQ(asx_cx_set_value(kept, 7), ASX_E_INVALID_ARGUMENT);
+    EXPECT_EQ(asx_cx_panic(kept, "not mine"), ASX_E_INVALID_ARGUMENT);
+    EXPECT_EQ(asx_checkpoint(kept), ASX_E_INVALID_ARGUMENT);
+    asx_send_permit p{};
+    EXPECT_EQ(asx_channel_reserve(&tx, kept, &p), ASX_E_INVALID_ARGUMENT);
+    void* value = nullptr;
+    EXPECT_EQ(asx_channel_recv(&rx, kept, &value), ASX_E_INVALID_ARGUMENT);
+    return ASX_POLL_READY;
+  });
+  run();
+  EXPECT_EQ(outcome(other).kind, ASX_OUTCOME_OK);
+  EXPECT_FALSE(outcome(other).has_value);
+  EXPECT_EQ(asx_task_wake(rt, keeper), ASX_OK);
+  run();
+  EXPECT_EQ(asx_checkpoint(kept), ASX_E_INVALID_ARGUMENT);
+}
+
+// A line of the interface's own source says nothing about the program.
+TEST_F(capi_refusals, a_leak_names_no_line_of_this_library) {
+  asx_obligation_handle promise{};
+  ASSERT_EQ(asx_obligation_reserve(rt, root, &promise), ASX_OK);
+  ASSERT_EQ(asx_runtime_shutdown(rt, 0, 1000, nullptr), ASX_OK);
+  std::vector<asx_event> all(journalled());
+  std::size_t count = 0;
+  ASSERT_EQ(asx_journal_read(rt, 0, all.data(), all.size(), &count), ASX_OK);
+  int leaks = 0;
+  for (const asx_event& e : all) {
+    leaks += e.kind == static_cast<std::uint16_t>(event_kind::obligation_leaked) ? 1 : 0;
+    const bool is_site = e.kind == static_cast<std::uint16_t>(event_kind::text) &&
+                         (e.object & 0xffU) == static_cast<std::uint64_t>(text_code::site);
+    EXPECT_FALSE(is_site);
+  }
+  EXPECT_EQ(leaks, 1);
+}
+
 }  // namespace
 }  // namespace asx::capi_testing
