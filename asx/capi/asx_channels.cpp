@@ -184,6 +184,11 @@ asx_status inspect(const End* end, asx_channel_report* report) noexcept {
   return c == nullptr ? at.refused : give(*c, report);
 }
 
+bool is_awaited_by_another(const channel_core& c, const asx_cx& face) noexcept {
+  const extension::task_record* const who = c.receiving();
+  return who != nullptr && who != &extension::task_of(*face.current);
+}
+
 /// No room for one more end: as the kernel tells of its own limits.
 asx_status refuse_end(asx_runtime& rt, std::uint64_t region) noexcept {
   const bool is_full = rt.senders.live() >= rt.senders.limit();
@@ -424,15 +429,19 @@ asx_status asx_channel_send_evicting(asx_channel_sender* tx, void* value, bool* 
 
 // ---- receiving ----------------------------------------------------------------------------------------------------
 
-asx_status asx_channel_recv(asx_channel_receiver* rx, asx_cx* cx, void* out_value) {
+asx_status asx_channel_recv(asx_channel_receiver* rx, asx_cx* face, void* out_value) {
   if (const asx_status s = refusal_of(rx); s != ASX_OK) return s;
-  const call guard(cx);
+  const call guard(face);
   if (guard.refused != ASX_OK) return guard.refused;
   if (out_value == nullptr) return ASX_E_INVALID_ARGUMENT;
-  const receiver_cell* const at = rx->runtime == cx->home ? cell_of(*rx) : nullptr;
+  const receiver_cell* const at = rx->runtime == face->home ? cell_of(*rx) : nullptr;
   if (at == nullptr) return ASX_E_STALE_HANDLE;
   channel_core* const c = at->end.get();
-  const status s = c == nullptr ? at->end.poll_gone(*cx->current) : c->poll_recv(*cx->current);
+  if (c != nullptr && is_awaited_by_another(*c, *face)) {  // Nothing is there to be received, then.
+    const status s = face->current->checkpoint();
+    return s == status::ok ? ASX_E_INVALID_ARGUMENT : out(s);
+  }
+  const status s = c == nullptr ? at->end.poll_gone(*face->current) : c->poll_recv(*face->current);
   if (s != status::ok) return out(s);
   void* const value = take(*c);
   std::memcpy(out_value, &value, sizeof value);
@@ -450,10 +459,15 @@ asx_status asx_channel_try_recv(asx_channel_receiver* rx, void* out_value) {
   return ASX_OK;
 }
 
-asx_status asx_channel_stop_receiving(asx_channel_receiver* rx) {
-  const end_call at(rx);
-  if (at.refused != ASX_OK) return at.refused;
-  if (channel_core* const c = at.cell->end.get(); c != nullptr) c->stop_waiting();
+asx_status asx_channel_stop_receiving(asx_channel_receiver* rx, asx_cx* face) {
+  if (const asx_status s = refusal_of(rx); s != ASX_OK) return s;
+  const call guard(face);
+  if (guard.refused != ASX_OK) return guard.refused;
+  const receiver_cell* const at = rx->runtime == face->home ? cell_of(*rx) : nullptr;
+  if (at == nullptr) return ASX_E_STALE_HANDLE;
+  channel_core* const c = at->end.get();
+  if (c == nullptr || c->receiving() == nullptr || is_awaited_by_another(*c, *face)) return ASX_E_INVALID_ARGUMENT;
+  c->stop_waiting();
   return ASX_OK;
 }
 

@@ -264,5 +264,58 @@ TEST_F(capi_channels, the_obligation_of_a_permit_is_resolved_by_its_permit_alone
   EXPECT_EQ(state, ASX_OBLIGATION_ABORTED);
 }
 
+TEST_F(capi_channels, one_task_receives_at_a_time_and_nobody_takes_its_place) {
+  void* got = nullptr;
+  asx_status said = ASX_OK;
+  const asx_task_handle first = spawn([&](asx_cx* cx) {
+    said = asx_channel_recv(&rx, cx, &got);
+    return said == ASX_E_WOULD_BLOCK ? ASX_POLL_PENDING : ASX_POLL_READY;
+  });
+  run();
+  EXPECT_EQ(said, ASX_E_WOULD_BLOCK);
+  in_poll([&](asx_cx* cx) {
+    void* value = nullptr;
+    const std::uint64_t before = hash();
+    EXPECT_EQ(asx_channel_recv(&rx, cx, &value), ASX_E_INVALID_ARGUMENT);
+    EXPECT_EQ(asx_channel_stop_receiving(&rx, cx), ASX_E_INVALID_ARGUMENT) << "that is another's wait";
+    EXPECT_EQ(asx_channel_try_recv(&rx, &value), ASX_E_EMPTY) << "who does not wait is answered";
+    EXPECT_EQ(hash(), before);
+  });
+  const asx_task_handle cancelled = spawn([&](asx_cx* cx) {
+    if (!asx_is_cancelled(cx)) return asx_cx_waker(cx, nullptr) == ASX_OK ? ASX_POLL_PENDING : ASX_POLL_ERROR;
+    void* value = nullptr;
+    EXPECT_EQ(asx_channel_recv(&rx, cx, &value), ASX_E_CANCELLED);
+    return ASX_POLL_READY;
+  });
+  run();
+  ASSERT_EQ(asx_task_request_cancel(rt, cancelled, ASX_CANCEL_USER, nullptr, nullptr), ASX_OK);
+  run();
+  EXPECT_TRUE(look().is_receiver_waiting) << "the first one still waits";
+  ASSERT_EQ(asx_channel_try_send(&tx, number(5)), ASX_OK);
+  run();
+  EXPECT_EQ(said, ASX_OK);
+  EXPECT_EQ(got, number(5));
+  EXPECT_EQ(outcome(first).kind, ASX_OUTCOME_OK);
+}
+
+TEST_F(capi_channels, a_wait_to_receive_ends_with_its_task_or_when_it_is_given_up) {
+  const asx_task_handle waits = spawn([&](asx_cx* cx) {
+    void* value = nullptr;
+    return asx_channel_recv(&rx, cx, &value) == ASX_E_WOULD_BLOCK ? ASX_POLL_PENDING : ASX_POLL_READY;
+  });
+  run();
+  EXPECT_TRUE(look().is_receiver_waiting);
+  ASSERT_EQ(asx_task_request_cancel(rt, waits, ASX_CANCEL_USER, nullptr, nullptr), ASX_OK);
+  run();
+  EXPECT_FALSE(look().is_receiver_waiting);
+  in_poll([&](asx_cx* cx) {
+    void* value = nullptr;
+    EXPECT_EQ(asx_channel_stop_receiving(&rx, cx), ASX_E_INVALID_ARGUMENT);
+    EXPECT_EQ(asx_channel_recv(&rx, cx, &value), ASX_E_WOULD_BLOCK);
+    EXPECT_EQ(asx_channel_stop_receiving(&rx, cx), ASX_OK);
+  });
+  EXPECT_FALSE(look().is_receiver_waiting);
+}
+
 }  // namespace
 }  // namespace asx::capi_testing

@@ -228,6 +228,10 @@ class ASX_API channel_core final : public thing {
   }
   void drop_receiver() noexcept;
   void stop_waiting() noexcept;
+  /// The task that waits for a message; null when nobody does.
+  [[nodiscard]] const extension::task_record* receiving() const noexcept {
+    return receivers_.empty() ? nullptr : &extension::waiting_task(receiver_wait_);
+  }
 
   // ---- places in the ring
   [[nodiscard]] void* head() const noexcept { return ring_ + std::size_t{head_} * stride_; }
