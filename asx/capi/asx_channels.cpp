@@ -411,6 +411,7 @@ asx_status asx_channel_send_evicting(asx_channel_sender* tx, void* value, bool* 
   if (evicts != nullptr) *evicts = must;
   put(*c, value);
   if (!must) {
+    if (evicted != nullptr) *evicted = nullptr;
     c->commit_now();
     return ASX_OK;
   }

@@ -82,7 +82,8 @@ ASX_NODISCARD ASX_C_API asx_status asx_channel_try_reserve(asx_channel_sender* t
  * Keeps: value, when it says ASX_OK. Cancel point: no. Thread: the runtime's. */
 ASX_NODISCARD ASX_C_API asx_status asx_send_permit_send(asx_send_permit* permit, void* value);
 
-/* The slot comes back. Nothing for one that was resolved, or is null.
+/* The slot comes back. Nothing for one that was resolved, or is null. It cannot be refused: on another thread, in a
+ * hook, or for a tracked permit it does nothing, and the permit stays held.
  * Keeps: nothing. Cancel point: no. Thread: the runtime's. */
 ASX_C_API void asx_send_permit_abort(asx_send_permit* permit);
 
@@ -94,8 +95,8 @@ ASX_C_API bool asx_send_permit_is_held(const asx_send_permit* permit);
  * Keeps: value, when it says ASX_OK. Cancel point: no. Thread: the runtime's. */
 ASX_NODISCARD ASX_C_API asx_status asx_channel_try_send(asx_channel_sender* tx, void* value);
 
-/* Takes the oldest message out when there is no room; *evicted is then the caller's. Either pointer may be null:
- * what is evicted is destroyed then.
+/* Takes the oldest message out when there is no room: *evicts is true then, and *evicted the caller's; else false and
+ * null. Either pointer may be null; without `evicted` what is evicted goes to the destroy function.
  * Keeps: value, when it says ASX_OK. Cancel point: no. Thread: the runtime's. */
 ASX_NODISCARD ASX_C_API asx_status asx_channel_send_evicting(asx_channel_sender* tx, void* value, bool* evicts,
                                                              void** evicted);

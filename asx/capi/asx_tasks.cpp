@@ -133,7 +133,7 @@ task_spec spec_of(task_frame& f, const asx_task_spec& spec) noexcept {
           .limits = in(spec.budget),
           .priority = spec.priority,
           .name = text(spec.name),
-          .is_held = spec.is_held};
+          .is_held = is_set(spec.is_held)};
 }
 
 template <class Ask>
@@ -188,10 +188,10 @@ asx_status asx_region_create(asx_runtime* runtime, asx_region_handle parent, con
   region_spec r{.limits = in(spec.budget),
                 .max_tasks = spec.max_tasks,
                 .name = text(spec.name),
-                .is_held = spec.is_held,
+                .is_held = is_set(spec.is_held),
                 .owner = in(spec.owner),
-                .ends_when_empty = spec.ends_when_empty,
-                .fails_fast = spec.fails_fast};
+                .ends_when_empty = is_set(spec.ends_when_empty),
+                .fails_fast = is_set(spec.fails_fast)};
   if (spec.owner.word != 0 && r.owner.is_null()) return ASX_E_STALE_HANDLE;
   slab_key cell{};
   if (spec.closed != nullptr) {
@@ -450,8 +450,7 @@ asx_status asx_cancel_reason_level(asx_runtime* runtime, const asx_cancel_reason
   if (level >= head->levels && level != 0) return ASX_E_STALE_HANDLE;
   asx_cancel_reason at = *head;
   for (uint32_t i = 0; i < level; ++i) {  // asx: bounded by the levels of a chain
-    const cancel_reason* const behind =
-        runtime->kernel().reasons().find({static_cast<std::uint32_t>(at.cause), at.cause_life});
+    const cancel_reason* const behind = runtime->kernel().reasons().find(cause_of(at));
     if (behind == nullptr) return ASX_E_STALE_HANDLE;
     at = capi::out(*behind);
   }

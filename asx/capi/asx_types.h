@@ -1,8 +1,9 @@
 /* asx/capi/asx_types.h - the types of the C interface: numbers, handles, what is asked for, what is reported.
  *
  * 1  Numbers are those of the specification and never change: journals and digests hold them (R-46, R-141).
- * 2  A handle is two words that name one life of one record. It may be copied, compared, kept and forged: one that
- *    names nothing alive, or something of another type, is refused with ASX_E_STALE_HANDLE. All zero is none.
+ * 2  A handle is two words that name one life of one record of one runtime. It may be copied, compared, kept and
+ *    forged: one that names nothing alive, or something of another type, is refused with ASX_E_STALE_HANDLE; words of
+ *    another runtime may name something here. All zero is none.
  * 3  A struct that may grow begins with its size. Fill it with its ..._INIT first. A smaller one than this library
  *    knows is completed; a larger one is refused with ASX_E_VERSION when the part that it does not know is not zero.
  * 4  Texts that are given are copied. Texts that are reported are views: not terminated, valid as long as it says.
@@ -289,7 +290,7 @@ typedef struct asx_resource_contract {
   uint32_t max_causes;
   uint32_t cause_message_bytes;
   uint32_t max_mask_depth;
-  uint32_t coop_limit;
+  uint32_t coop_limit; /* Of awaits in coroutines. Polls of C are not counted: return when you have done enough. */
   uint32_t max_ghost_entries;
   uint64_t max_bytes; /* At nominal costs; 0: no ceiling. */
   uint64_t max_trace_events;

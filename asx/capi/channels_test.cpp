@@ -91,6 +91,14 @@ TEST_F(capi_channels, full_and_evicting) {
   EXPECT_EQ(look().count_evicted, 2U);
 }
 
+TEST_F(capi_channels, what_was_not_evicted_is_null) {
+  bool evicts = true;
+  void* oldest = number(9);
+  EXPECT_EQ(asx_channel_send_evicting(&tx, number(1), &evicts, &oldest), ASX_OK);
+  EXPECT_FALSE(evicts);
+  EXPECT_EQ(oldest, nullptr);
+}
+
 TEST_F(capi_channels, what_nobody_received_is_destroyed_oldest_first) {
   ASSERT_EQ(asx_channel_try_send(&tx, number(1)), ASX_OK);
   ASSERT_EQ(asx_channel_try_send(&tx, number(2)), ASX_OK);
