@@ -48,6 +48,15 @@ asx_timer_handle asx_timer_update(asx_timer_wheel *wheel, const asx_timer_handle
 ALLOCATORS = re.compile(r"\b(malloc|calloc|realloc|free|aligned_alloc|posix_memalign|_Zn[wa]\w*|_Zd[la]\w*)\b")
 
 
+RIGHT_CALLS = ROOT / "asx/capi/testing/right_calls.hpp"
+
+
+def code_of(*files):
+    """Without comments and texts: only what is called there."""
+    text = "\n".join(f.read_text() for f in files)
+    return re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', " ", text, flags=re.S)
+
+
 def nm(*words):
     return subprocess.run(["nm", *words], capture_output=True, text=True, check=True).stdout
 
@@ -78,9 +87,22 @@ class the_c_interface(unittest.TestCase):
                 self.assertIn(line, re.sub(r"\s*\n \* ", " ", comment), f"{name}: say `{line}...` in its comment")
 
     def test_every_function_is_tested(self):
-        tests = "".join(p.read_text() for p in (ROOT / "asx/capi").glob("*_test.c*"))
+        tests = code_of(*(ROOT / "asx/capi").glob("*_test.c*"), RIGHT_CALLS)
         for name in DECLARED:
-            self.assertRegex(tests, rf"\b{name}\b", f"{name} is in no test of asx/capi")
+            self.assertRegex(tests, rf"\b{name}\(", f"{name} is called by no test of asx/capi")
+
+    def test_every_function_of_the_runtimes_thread_is_refused_to_strangers(self):
+        calls = code_of(RIGHT_CALLS)
+        of_the_thread = [name for name, (comment, _) in DECLARED.items()
+                         if "Thread: the runtime's" in re.sub(r"\s*\n \* ", " ", comment)]
+        self.assertGreater(len(of_the_thread), 90)
+        for name in of_the_thread:
+            self.assertRegex(calls, rf"\b{name}\(", f"{name}: add a right call to {RIGHT_CALLS.relative_to(ROOT)}")
+
+    def test_every_function_is_fuzzed(self):
+        fuzzed = code_of(*(ROOT / "tests/fuzz").glob("capi*_fuzz.cpp"))
+        for name in DECLARED:
+            self.assertRegex(fuzzed, rf"\b{name}\(", f"{name} is not fuzzed by tests/fuzz/capi_fuzz.cpp")
 
     def test_the_library_exports_these_functions_and_nothing_else(self):
         exported = {line.split()[-1] for line in nm("-D", "--defined-only", str(LIBRARY)).splitlines()}
@@ -96,6 +118,7 @@ class the_c_interface(unittest.TestCase):
 
     def test_the_binary_interface_is_the_one_that_is_kept(self):
         if not shutil.which("abidiff"):
+            self.assertNotEqual(os.environ.get("CI"), "true", "abigail-tools are not there; ./x installs them")
             self.skipTest("abigail-tools are not there")
         kept = ROOT / "abi/libasx_c.abi"
         with tempfile.TemporaryDirectory() as folder:
