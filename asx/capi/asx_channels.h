@@ -104,8 +104,8 @@ ASX_NODISCARD ASX_C_API asx_status asx_channel_send_evicting(asx_channel_sender*
 /* ---- receiving ------------------------------------------------------------------------------------------------- */
 
 /* Waits for the oldest message. `out_value` points to a `void *`. ASX_E_DISCONNECTED: nothing is queued, and
- * nobody can send any more. One task waits at a time: ASX_E_INVALID_ARGUMENT while another one does, until it has ended
- * or called asx_channel_stop_receiving.
+ * nobody can send any more. One task waits at a time: ASX_E_INVALID_ARGUMENT while another one does, until it has
+ * ended or called asx_channel_stop_receiving.
  * Keeps: a wait, until it answers something else than ASX_E_WOULD_BLOCK; the value is the caller's. Cancel
  * point: yes. Thread: the runtime's, in a poll. */
 ASX_NODISCARD ASX_C_API asx_status asx_channel_recv(asx_channel_receiver* rx, asx_cx* cx, void* out_value);
@@ -114,8 +114,9 @@ ASX_NODISCARD ASX_C_API asx_status asx_channel_recv(asx_channel_receiver* rx, as
  * Keeps: nothing: the value is the caller's. Cancel point: no. Thread: the runtime's. */
 ASX_NODISCARD ASX_C_API asx_status asx_channel_try_recv(asx_channel_receiver* rx, void* out_value);
 
-/* Gives the wait of this task up, which a recv that said ASX_E_WOULD_BLOCK left behind. ASX_E_INVALID_ARGUMENT: there
- * is none: it was woken, or another task waits. Keeps: nothing. Cancel point: no. Thread: the runtime's, in a poll. */
+/* Gives the wait of this task up, which a recv that said ASX_E_WOULD_BLOCK left behind. ASX_E_INVALID_ARGUMENT:
+ * there is none; it was woken, or another task waits.
+ * Keeps: nothing. Cancel point: no. Thread: the runtime's, in a poll. */
 ASX_NODISCARD ASX_C_API asx_status asx_channel_stop_receiving(asx_channel_receiver* rx, asx_cx* cx);
 
 /* ---- tracked permits: each is an obligation as well ------------------------------------------------------------ */

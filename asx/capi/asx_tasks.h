@@ -32,8 +32,8 @@ ASX_NODISCARD ASX_C_API asx_status asx_region_root(asx_runtime* runtime, asx_reg
 ASX_NODISCARD ASX_C_API asx_status asx_region_create(asx_runtime* runtime, asx_region_handle parent,
                                                      const asx_region_spec* spec, asx_region_handle* out);
 
-/* Asks everything below to cancel, and lets the runtime drive it to closed (R-07). `message` may be null. Asked twice:
- * ASX_E_INVALID_TRANSITION; once it is closed and nobody holds it, ASX_E_STALE_HANDLE.
+/* Asks everything below to cancel, and lets the runtime drive it to closed (R-07). `message` may be null. Asked
+ * twice: ASX_E_INVALID_TRANSITION; once it is closed and nobody holds it, ASX_E_STALE_HANDLE.
  * Keeps: nothing. Cancel point: no. Thread: the runtime's. */
 ASX_NODISCARD ASX_C_API asx_status asx_region_close(asx_runtime* runtime, asx_region_handle region,
                                                     asx_cancel_kind kind, const char* message);
