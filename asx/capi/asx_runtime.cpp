@@ -213,13 +213,13 @@ asx_runtime::asx_runtime(const asx_runtime_config& config, memory_port outer, st
              : config.memory.allocate != nullptr ? memory_port{this, &allocate, &release}
                                                  : outer),
       core(config_of(*this)),
-      frames(sum(config.contract.max_tasks, 1), memory),  // One more: it is the kernel that refuses, and tells.
+      frames(config.contract.max_tasks, memory),
       calls(sum(sum(config.contract.max_cleanup_entries, config.contract.max_finalizers), config.contract.max_regions),
             memory),
       senders(config.contract.max_senders, memory),
-      receivers(sum(config.contract.max_channels, 1), memory),
+      receivers(sum(config.contract.max_channels, 1), memory),  // One more: it is the kernel that refuses, and tells.
       waits(config.contract.max_waits, memory),
-      slots(sum(config.contract.max_tasks, 1), memory) {}
+      slots(config.contract.max_tasks, memory) {}
 
 asx_status asx_runtime::start() noexcept {
   if (core.start_status() != status::ok) return out(core.start_status());

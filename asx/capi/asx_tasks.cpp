@@ -113,7 +113,8 @@ task_frame* take_frame(asx_runtime& rt) noexcept {
   return made.record;
 }
 
-/// The tables of this interface have no memory left for a task. The kernel comes first, with its own reasons.
+/// The tables of this interface have no place left for a task: then the kernel is full as well, and says so with its
+/// own reasons in its own order; or there is no memory.
 status refuse_task(kernel& k, region_handle region) noexcept {
   task_slot slot;
   if (const status s = k.reserve_task(region, slot); s != status::ok) return s;
