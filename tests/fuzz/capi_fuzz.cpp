@@ -175,16 +175,16 @@ void world::act_on_runtime(asx_cx* cx) {
   switch (in.below(18)) {
     case 0:
       s = tried([&] { return asx_runtime_step(rt, &step); });
-      MUST(is_outside || s == ASX_E_REENTRANT);
+      MUST(cx == nullptr || s == ASX_E_REENTRANT);
       break;
     case 1:
       s = tried([&] { return asx_runtime_step_worker(rt, in.below(5), &step); });
-      MUST(is_outside || s != ASX_OK);
+      MUST(cx == nullptr || s != ASX_OK);
       break;
     case 2:
-      if (!is_outside || (holds == 0 && foreign.empty())) {  // Nobody outside speaks up later: it would wait.
+      if (cx != nullptr || (holds == 0 && foreign.empty())) {  // Nobody outside speaks up later: it would wait.
         s = asx_runtime_run_until_quiescent(rt, in.below(60), nullptr);
-        MUST(is_outside || s == ASX_E_REENTRANT);
+        MUST(cx == nullptr || s == ASX_E_REENTRANT);
       }
       break;
     case 3: MUST(asx_runtime_next_deadline(rt, &time) == ASX_OK); break;
