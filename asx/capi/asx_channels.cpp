@@ -248,6 +248,7 @@ asx_status asx_channel_create(asx_runtime* runtime, asx_region_handle region, ui
     give_back();
     return out(s);
   }
+  ASX_ASSERT(tx.record != nullptr && rx.record != nullptr, "a channel is made when there is room for its ends");
   if (destroy_value != nullptr) {  // Once for each place: a value is only its first word from then on.
     core->for_each_place([destroy_value](void* place) {
       const value_cell empty{nullptr, destroy_value};
