@@ -46,6 +46,7 @@ struct world {
   asx_cleanup_handle cleanup{};
   asx_cx* kept = nullptr;  // Of a poll that may be over.
   std::uint64_t holds = 0;
+  bool is_ending = false;  // Holds are given up.
   int depth = 0;
 
   template <class T>
