@@ -372,6 +372,7 @@ void world::look() {
   for (std::size_t i = 0; i < regions.size(); ++i) {
     if (is_region_held[i]) MUST(asx_region_inspect(rt, regions[i], &region) == ASX_OK);
   }
+  task.size = sizeof task;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     if (!is_released[i]) MUST(asx_task_inspect(rt, tasks[i], &task) == ASX_OK);
   }
@@ -561,6 +562,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     static const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
     MUST(asx_journal_writer_open(nowhere, ASX_PROFILE_TINY, 0, nullptr, &writer) == ASX_OK);
     config.writer = writer;
+    config.journaling = ASX_JOURNAL_FULL;
   }
   if (in.below(4) == 0) {
     static std::byte memory[512 * 1024];
