@@ -110,7 +110,6 @@ void world::act_in_poll(asx_cx* cx) {
   }
 }
 
-/// Looks at ends and permits, with words that may be bent.
 void world::act_on_ends(asx_cx* cx) {
   asx_channel_report report{};
   report.size = sizeof report;
