@@ -24,8 +24,10 @@
  *
  * 1  Every task has a region, and a region ends only when everything in it has ended.
  * 2  Every call answers with a status and checks its arguments: a null pointer, a stale or forged handle, a handle of
- *    another type, another thread, a call from inside a hook are refused, and nothing has changed. A runtime pointer
- *    that was freed cannot be told; neither can a forged one.
+ *    another type, another thread, a call from inside a hook are refused, and nothing has changed. What cannot be
+ *    told: a runtime pointer that was freed or forged; a handle of another runtime whose words name something here;
+ *    the cx of an ended task in the poll of a later one; a foreign handle that was dropped by way of a copy; a `size`
+ *    that is larger than its struct.
  * 3  Nothing here ends the process: the panic hook does, if it wants to, and a broken assertion, which is asx's own
  *    mistake.
  * 4  Same program, same seed, same profile: same digest.
@@ -33,7 +35,8 @@
  * Names are those of the specification with asx_ in front; docs/guide/c.md is the guide.
  *
  * Cancel points: functions say `Cancel point: yes`; nothing else acknowledges a cancel or waits.
- * Threads: a runtime belongs to the thread that created it, but for foreign handles.
+ * Threads: a runtime belongs to the thread that created it, but for foreign handles. A thread is told by its
+ * pthread_self: one that begins after the owner has ended may be taken for it.
  * Lifetime: what a function keeps of its arguments, and for how long, stands at each under `Keeps`.
  */
 #ifndef ASX_CAPI_ASX_H

@@ -39,34 +39,72 @@ asx_send_permit permit_of(asx_runtime* rt, const permit_name& name) noexcept {
   return {rt, h.word, h.generation, name.slot, name.number};
 }
 
-/// The permit for as long as a call takes: what is left of it is left to its name again.
-class held_permit {
+asx_status refusal_of(const asx_send_permit* p) noexcept {
+  if (p == nullptr) return ASX_E_INVALID_ARGUMENT;
+  return p->runtime == nullptr ? ASX_E_OBLIGATION_ALREADY_RESOLVED : ASX_OK;
+}
+
+/// A call about a permit: there is one, the call is allowed, and the words are those of such a permit; in this order.
+/// What is left of the permit is left to its name again, and the caller's struct is written only when it was resolved.
+class permit_call {
  public:
-  explicit held_permit(asx_send_permit& p) noexcept : p_(p), core(permit_core::of(p.runtime->kernel(), name_of(p))) {}
-  ~held_permit() { p_.number = core.leave_to_name().number; }
-  held_permit(const held_permit&) = delete;
-  held_permit& operator=(const held_permit&) = delete;
+  explicit permit_call(asx_send_permit* p) noexcept
+      : refused(refusal_of(p)), p_(p), guard_(refused == ASX_OK ? p->runtime : nullptr) {
+    if (refused == ASX_OK) refused = guard_.refused;
+    if (refused != ASX_OK) return;
+    core = permit_core::of(p->runtime->kernel(), name_of(*p));
+    was_there_ = core.held_in() != nullptr || core.refusal() == status::disconnected;
+    if (core.is_tracked()) refused = ASX_E_INVALID_ARGUMENT;
+  }
+  ~permit_call() {
+    if (core.leave_to_name().number == 0 && was_there_) p_->number = 0;
+  }
+  permit_call(const permit_call&) = delete;
+  permit_call& operator=(const permit_call&) = delete;
+
+  asx_status refused;
+  permit_core core;
 
  private:
-  asx_send_permit& p_;
-
- public:
-  permit_core core;
+  asx_send_permit* p_;
+  call guard_;
+  bool was_there_ = false;
 };
 
-class held_tracked {
+// Its word says whose it is, so that asx_obligation_commit and _abort leave it to its permit.
+asx_obligation_handle promise_of(const obligation_handle& h) noexcept {
+  return {h.word | permit_bits, h.generation};
+}
+obligation_handle promise_in(const asx_obligation_handle& h) noexcept {
+  if ((h.word & permit_bits) == 0) return {};
+  return in(asx_obligation_handle{h.word & ~permit_bits, h.generation});
+}
+
+/// The same for a tracked one.
+class tracked_call {
  public:
-  explicit held_tracked(asx_tracked_permit& p) noexcept
-      : p_(p), core(tracked_core::of(p.permit.runtime->kernel(), name_of(p.permit), in(p.obligation))) {}
-  ~held_tracked() { p_.permit.number = core.leave_to_name().number; }
-  held_tracked(const held_tracked&) = delete;
-  held_tracked& operator=(const held_tracked&) = delete;
+  explicit tracked_call(asx_tracked_permit* p) noexcept
+      : refused(refusal_of(p == nullptr ? nullptr : &p->permit)),
+        p_(p),
+        guard_(refused == ASX_OK ? p->permit.runtime : nullptr) {
+    if (refused == ASX_OK) refused = guard_.refused;
+    if (refused != ASX_OK) return;
+    refused = out(tracked_core::of(p->permit.runtime->kernel(), name_of(p->permit), promise_in(p->obligation), core));
+    was_there_ = core.held_in() != nullptr || core.admit_send() == status::disconnected;
+  }
+  ~tracked_call() {
+    if (core.leave_to_name().number == 0 && was_there_) p_->permit.number = 0;
+  }
+  tracked_call(const tracked_call&) = delete;
+  tracked_call& operator=(const tracked_call&) = delete;
+
+  asx_status refused;
+  tracked_core core;
 
  private:
-  asx_tracked_permit& p_;
-
- public:
-  tracked_core core;
+  asx_tracked_permit* p_;
+  call guard_;
+  bool was_there_ = false;
 };
 
 // A value in the ring: one word, and the way it goes when the channel has one.
@@ -146,9 +184,22 @@ asx_status inspect(const End* end, asx_channel_report* report) noexcept {
   return c == nullptr ? at.refused : give(*c, report);
 }
 
-/// Both forms of a waiting reserve: the place is found by sender and task.
-template <class Ask>
-status wait_for_slot(const asx_channel_sender& tx, asx_cx& face, Ask ask) noexcept {
+bool is_awaited_by_another(const channel_core& c, const asx_cx& face) noexcept {
+  const extension::task_record* const who = c.receiving();
+  return who != nullptr && who != &extension::task_of(*face.current);
+}
+
+/// No room for one more end: as the kernel tells of its own limits.
+asx_status refuse_end(asx_runtime& rt, std::uint64_t region) noexcept {
+  const bool is_full = rt.senders.live() >= rt.senders.limit();
+  return out(extension::refuse(rt.kernel(), event_kind::refused_channel, region, status::resource_exhausted,
+                               is_full ? limit_code::senders : limit_code::memory, is_full ? rt.senders.limit() : 0));
+}
+
+/// Both forms of a waiting reserve: the place is found by sender and task. A place is asked for only by who must
+/// wait: `ask_now` is the question without one, and refuses what would.
+template <class Ask, class AskNow>
+status wait_for_slot(const asx_channel_sender& tx, asx_cx& face, Ask ask, AskNow ask_now) noexcept {
   task_frame& f = *face.frame;
   const slab_key key = key_of(tx);
   sender_cell* const from = tx.runtime == face.home ? cell_of(tx) : nullptr;
@@ -158,7 +209,7 @@ status wait_for_slot(const asx_channel_sender& tx, asx_cx& face, Ask ask) noexce
     return status::stale_handle;
   }
   wait_cell* const w = take_wait(f, wait_kind::reserve, key.index, key.generation);
-  if (w == nullptr) return status::resource_exhausted;
+  if (w == nullptr) return ask_now(from->end, face.home->waits.limit());
   const slab_key place = w->key;
   const status s = ask(from->end, w->place);
   if (s != status::would_block && face.home->waits.find(place) == w) end_wait(f, *w);
@@ -182,9 +233,12 @@ asx_status asx_channel_create(asx_runtime* runtime, asx_region_handle region, ui
     if (tx) runtime->senders.release(tx.key);
     if (rx) runtime->receivers.release(rx.key);
   };
-  if (!tx || !rx) {
+  // No room for the ends: capacity and region come first, and the kernel speaks of them.
+  if ((!tx || !rx) && capacity != 0 && extension::gate(runtime->kernel(), in(region)) == status::ok) {
     give_back();
-    return ASX_E_RESOURCE_EXHAUSTED;
+    region_report r;
+    static_cast<void>(runtime->kernel().inspect(in(region), r));
+    return refuse_end(*runtime, r.id.value);
   }
   const element_type values{destroy_value == nullptr ? sizeof(void*) : sizeof(value_cell), alignof(value_cell),
                             destroy_value == nullptr ? nullptr : &destroy};
@@ -194,6 +248,7 @@ asx_status asx_channel_create(asx_runtime* runtime, asx_region_handle region, ui
     give_back();
     return out(s);
   }
+  ASX_ASSERT(tx.record != nullptr && rx.record != nullptr, "a channel is made when there is room for its ends");
   if (destroy_value != nullptr) {  // Once for each place: a value is only its first word from then on.
     core->for_each_place([destroy_value](void* place) {
       const value_cell empty{nullptr, destroy_value};
@@ -214,7 +269,7 @@ asx_status asx_channel_clone(asx_channel_sender* tx, asx_channel_sender* out) {
   if (at.refused != ASX_OK) return at.refused;
   if (at.core() == nullptr) return at.refused;
   const slab_entry<sender_cell> made = tx->runtime->senders.allocate();
-  if (!made) return ASX_E_RESOURCE_EXHAUSTED;
+  if (!made) return refuse_end(*tx->runtime, at.core()->region_number);
   if (const status s = at.cell->end.clone(made.record->end); s != status::ok) {
     tx->runtime->senders.release(made.key);
     return capi::out(s);
@@ -265,17 +320,25 @@ asx_status asx_channel_inspect(asx_runtime* runtime, asx_channel_handle channel,
   return c == nullptr ? out(at.absence()) : give(*c, report);
 }
 
-asx_status asx_channel_reserve(asx_channel_sender* tx, asx_cx* cx, asx_send_permit* out_permit) {
+asx_status asx_channel_reserve(asx_channel_sender* tx, asx_cx* face, asx_send_permit* out_permit) {
   if (const asx_status s = refusal_of(tx); s != ASX_OK) return s;
-  const call guard(cx);
+  const call guard(face);
   if (guard.refused != ASX_OK) return guard.refused;
   if (out_permit == nullptr) return ASX_E_INVALID_ARGUMENT;
   permit_core made;
-  const status s = wait_for_slot(*tx, *cx, [&](sender_core& from, reserve_wait& place) {
-    channel_core* const c = from.get();
-    return c == nullptr ? from.poll_gone(*cx->current, place) : c->poll_reserve(from, *cx->current, place, made);
-  });
-  if (s == status::ok) *out_permit = permit_of(cx->home, made.leave_to_name());
+  cx& c = *face->current;
+  const status s = wait_for_slot(
+      *tx, *face,
+      [&](sender_core& from, reserve_wait& place) {
+        channel_core* const to = from.get();
+        return to == nullptr ? from.poll_gone(c, place) : to->poll_reserve(from, c, place, made);
+      },
+      [&](sender_core& from, std::uint32_t limit) {
+        channel_core* const to = from.get();
+        reserve_wait nowhere;
+        return to == nullptr ? from.poll_gone(c, nowhere) : to->poll_reserve_now(from, c, made, limit);
+      });
+  if (s == status::ok) *out_permit = permit_of(face->home, made.leave_to_name());
   return out(s);
 }
 
@@ -302,37 +365,30 @@ asx_status asx_channel_try_reserve(asx_channel_sender* tx, asx_send_permit* out_
 }
 
 asx_status asx_send_permit_send(asx_send_permit* permit, void* value) {
-  if (permit == nullptr) return ASX_E_INVALID_ARGUMENT;
-  if (permit->runtime == nullptr) return ASX_E_OBLIGATION_ALREADY_RESOLVED;
-  const call guard(permit->runtime);
-  if (guard.refused != ASX_OK) return guard.refused;
-  held_permit held(*permit);
-  if (held.core.is_tracked()) return ASX_E_INVALID_ARGUMENT;
-  channel_core* const c = held.core.held_in();
-  if (c == nullptr) return out(held.core.refuse_again());
+  permit_call at(permit);
+  if (at.refused != ASX_OK) return at.refused;
+  channel_core* const c = at.core.held_in();
+  if (c == nullptr) return out(at.core.refuse_again());
   if (!c->has_receiver()) {
-    c->give_up(held.core, event_kind::permit_disconnected);
+    c->give_up(at.core, event_kind::permit_disconnected);
     return ASX_E_DISCONNECTED;
   }
   put(*c, value);
-  c->commit(held.core);
+  c->commit(at.core);
   return ASX_OK;
 }
 
 void asx_send_permit_abort(asx_send_permit* permit) {
-  if (permit == nullptr || permit->runtime == nullptr) return;
-  const call guard(permit->runtime);
-  if (guard.refused != ASX_OK) return;
-  held_permit held(*permit);
-  if (!held.core.is_tracked()) held.core.abort();
+  permit_call at(permit);
+  if (at.refused == ASX_OK) at.core.abort();
 }
 
 bool asx_send_permit_is_held(const asx_send_permit* permit) {
   if (permit == nullptr || permit->runtime == nullptr) return false;
   const call guard(permit->runtime);
   if (guard.refused != ASX_OK) return false;
-  asx_send_permit copy = *permit;
-  return held_permit(copy).core.held_in() != nullptr;
+  permit_core named = permit_core::of(permit->runtime->kernel(), name_of(*permit));
+  return named.leave_to_name().number != 0;
 }
 
 asx_status asx_channel_try_send(asx_channel_sender* tx, void* value) {
@@ -356,6 +412,7 @@ asx_status asx_channel_send_evicting(asx_channel_sender* tx, void* value, bool* 
   if (evicts != nullptr) *evicts = must;
   put(*c, value);
   if (!must) {
+    if (evicted != nullptr) *evicted = nullptr;
     c->commit_now();
     return ASX_OK;
   }
@@ -374,15 +431,19 @@ asx_status asx_channel_send_evicting(asx_channel_sender* tx, void* value, bool* 
 
 // ---- receiving ----------------------------------------------------------------------------------------------------
 
-asx_status asx_channel_recv(asx_channel_receiver* rx, asx_cx* cx, void* out_value) {
+asx_status asx_channel_recv(asx_channel_receiver* rx, asx_cx* face, void* out_value) {
   if (const asx_status s = refusal_of(rx); s != ASX_OK) return s;
-  const call guard(cx);
+  const call guard(face);
   if (guard.refused != ASX_OK) return guard.refused;
   if (out_value == nullptr) return ASX_E_INVALID_ARGUMENT;
-  const receiver_cell* const at = rx->runtime == cx->home ? cell_of(*rx) : nullptr;
+  const receiver_cell* const at = rx->runtime == face->home ? cell_of(*rx) : nullptr;
   if (at == nullptr) return ASX_E_STALE_HANDLE;
   channel_core* const c = at->end.get();
-  const status s = c == nullptr ? at->end.poll_gone(*cx->current) : c->poll_recv(*cx->current);
+  if (c != nullptr && is_awaited_by_another(*c, *face)) {  // Nothing is there to be received, then.
+    const status s = face->current->checkpoint();
+    return s == status::ok ? ASX_E_INVALID_ARGUMENT : out(s);
+  }
+  const status s = c == nullptr ? at->end.poll_gone(*face->current) : c->poll_recv(*face->current);
   if (s != status::ok) return out(s);
   void* const value = take(*c);
   std::memcpy(out_value, &value, sizeof value);
@@ -400,27 +461,38 @@ asx_status asx_channel_try_recv(asx_channel_receiver* rx, void* out_value) {
   return ASX_OK;
 }
 
-asx_status asx_channel_stop_receiving(asx_channel_receiver* rx) {
-  const end_call at(rx);
-  if (at.refused != ASX_OK) return at.refused;
-  if (channel_core* const c = at.cell->end.get(); c != nullptr) c->stop_waiting();
+asx_status asx_channel_stop_receiving(asx_channel_receiver* rx, asx_cx* face) {
+  if (const asx_status s = refusal_of(rx); s != ASX_OK) return s;
+  const call guard(face);
+  if (guard.refused != ASX_OK) return guard.refused;
+  const receiver_cell* const at = rx->runtime == face->home ? cell_of(*rx) : nullptr;
+  if (at == nullptr) return ASX_E_STALE_HANDLE;
+  channel_core* const c = at->end.get();
+  if (c == nullptr || c->receiving() == nullptr || is_awaited_by_another(*c, *face)) return ASX_E_INVALID_ARGUMENT;
+  c->stop_waiting();
   return ASX_OK;
 }
 
 // ---- tracked permits ----------------------------------------------------------------------------------------------
 
-asx_status asx_tracked_reserve(asx_channel_sender* tx, asx_cx* cx, asx_tracked_permit* out_permit) {
+asx_status asx_tracked_reserve(asx_channel_sender* tx, asx_cx* face, asx_tracked_permit* out_permit) {
   if (const asx_status s = refusal_of(tx); s != ASX_OK) return s;
-  const call guard(cx);
+  const call guard(face);
   if (guard.refused != ASX_OK) return guard.refused;
   if (out_permit == nullptr) return ASX_E_INVALID_ARGUMENT;
   tracked_core made;
-  const status s = wait_for_slot(*tx, *cx, [&](sender_core& from, reserve_wait& place) {
-    return tracked_core::poll_reserve(from, *cx->current, place, made, std::source_location::current());
-  });
+  cx& c = *face->current;
+  const status s = wait_for_slot(
+      *tx, *face,
+      [&](sender_core& from, reserve_wait& place) {
+        return tracked_core::poll_reserve(from, c, place, made, std::source_location{});
+      },
+      [&](sender_core& from, std::uint32_t limit) {
+        return tracked_core::poll_reserve_now(from, c, limit, made, std::source_location{});
+      });
   if (s == status::ok) {
-    out_permit->obligation = out<asx_obligation_handle>(made.obligation());
-    out_permit->permit = permit_of(cx->home, made.leave_to_name());
+    out_permit->obligation = promise_of(made.obligation());
+    out_permit->permit = permit_of(face->home, made.leave_to_name());
   }
   return out(s);
 }
@@ -439,60 +511,50 @@ asx_status asx_tracked_try_reserve(asx_channel_sender* tx, const asx_region_hand
     of = *own;
   }
   tracked_core made;
-  const status s = tracked_core::try_reserve(from, of, made, std::source_location::current());
+  const status s = tracked_core::try_reserve(from, of, made, std::source_location{});
   if (s == status::ok) {
-    out_permit->obligation = out<asx_obligation_handle>(made.obligation());
+    out_permit->obligation = promise_of(made.obligation());
     out_permit->permit = permit_of(tx->runtime, made.leave_to_name());
   }
   return out(s);
 }
 
 asx_status asx_tracked_send(asx_tracked_permit* permit, void* value, asx_permit_proof* proof) {
-  if (permit == nullptr) return ASX_E_INVALID_ARGUMENT;
-  if (permit->permit.runtime == nullptr) return ASX_E_OBLIGATION_ALREADY_RESOLVED;
-  const call guard(permit->permit.runtime);
-  if (guard.refused != ASX_OK) return guard.refused;
-  held_tracked held(*permit);
-  if (const status s = held.core.admit_send(); s != status::ok) {
-    held.core.give_up(s);
+  tracked_call at(permit);
+  if (at.refused != ASX_OK) return at.refused;
+  if (const status s = at.core.admit_send(); s != status::ok) {
+    at.core.give_up(s);
     return out(s);
   }
-  put(*held.core.held_in(), value);
-  const committed_proof kept = held.core.commit();
+  put(*at.core.held_in(), value);
+  const committed_proof kept = at.core.commit();
   if (proof != nullptr) *proof = {kept.channel().value, kept.permit()};
   return ASX_OK;
 }
 
 asx_status asx_tracked_abort(asx_tracked_permit* permit, asx_permit_proof* proof) {
-  if (permit == nullptr) return ASX_E_INVALID_ARGUMENT;
-  if (permit->permit.runtime == nullptr) return ASX_E_OBLIGATION_ALREADY_RESOLVED;
-  const call guard(permit->permit.runtime);
-  if (guard.refused != ASX_OK) return guard.refused;
-  held_tracked held(*permit);
-  const status refused = held.core.held_in() != nullptr ? status::obligation_leaked : held.core.admit_send();
-  const std::optional<aborted_proof> given = held.core.abort();
+  tracked_call at(permit);
+  if (at.refused != ASX_OK) return at.refused;
+  const status refused = at.core.held_in() != nullptr ? status::obligation_leaked : at.core.admit_send();
+  const std::optional<aborted_proof> given = at.core.abort();
   if (!given) return out(refused);
   if (proof != nullptr) *proof = {given->channel().value, given->permit()};
   return ASX_OK;
 }
 
 asx_status asx_tracked_drop(asx_tracked_permit* permit) {
-  if (permit == nullptr) return ASX_E_INVALID_ARGUMENT;
-  if (permit->permit.runtime == nullptr) return ASX_E_OBLIGATION_ALREADY_RESOLVED;
-  const call guard(permit->permit.runtime);
-  if (guard.refused != ASX_OK) return guard.refused;
-  held_tracked held(*permit);
-  if (held.core.held_in() == nullptr) return out(held.core.admit_send());
-  held.core.forget();
+  tracked_call at(permit);
+  if (at.refused != ASX_OK) return at.refused;
+  if (at.core.held_in() == nullptr) return out(at.core.admit_send());
+  at.core.forget();
   return ASX_OK;
 }
 
 bool asx_tracked_is_held(const asx_tracked_permit* permit) {
-  if (permit == nullptr || permit->permit.runtime == nullptr) return false;
-  const call guard(permit->permit.runtime);
-  if (guard.refused != ASX_OK) return false;
+  if (permit == nullptr) return false;
   asx_tracked_permit copy = *permit;
-  return held_tracked(copy).core.held_in() != nullptr;
+  const tracked_call at(&copy);
+  return at.refused == ASX_OK && at.core.held_in() != nullptr;
 }
 
 }  // extern "C"

@@ -82,7 +82,8 @@ ASX_NODISCARD ASX_C_API asx_status asx_channel_try_reserve(asx_channel_sender* t
  * Keeps: value, when it says ASX_OK. Cancel point: no. Thread: the runtime's. */
 ASX_NODISCARD ASX_C_API asx_status asx_send_permit_send(asx_send_permit* permit, void* value);
 
-/* The slot comes back. Nothing for one that was resolved, or is null.
+/* The slot comes back. Nothing for one that was resolved, or is null. It cannot be refused: on another thread, in a
+ * hook, or for a tracked permit it does nothing, and the permit stays held.
  * Keeps: nothing. Cancel point: no. Thread: the runtime's. */
 ASX_C_API void asx_send_permit_abort(asx_send_permit* permit);
 
@@ -94,8 +95,8 @@ ASX_C_API bool asx_send_permit_is_held(const asx_send_permit* permit);
  * Keeps: value, when it says ASX_OK. Cancel point: no. Thread: the runtime's. */
 ASX_NODISCARD ASX_C_API asx_status asx_channel_try_send(asx_channel_sender* tx, void* value);
 
-/* Takes the oldest message out when there is no room; *evicted is then the caller's. Either pointer may be null:
- * what is evicted is destroyed then.
+/* Takes the oldest message out when there is no room: *evicts is true then, and *evicted the caller's; else false and
+ * null. Either pointer may be null; without `evicted` what is evicted goes to the destroy function.
  * Keeps: value, when it says ASX_OK. Cancel point: no. Thread: the runtime's. */
 ASX_NODISCARD ASX_C_API asx_status asx_channel_send_evicting(asx_channel_sender* tx, void* value, bool* evicts,
                                                              void** evicted);
@@ -103,7 +104,8 @@ ASX_NODISCARD ASX_C_API asx_status asx_channel_send_evicting(asx_channel_sender*
 /* ---- receiving ------------------------------------------------------------------------------------------------- */
 
 /* Waits for the oldest message. `out_value` points to a `void *`. ASX_E_DISCONNECTED: nothing is queued, and
- * nobody can send any more.
+ * nobody can send any more. One task waits at a time: ASX_E_INVALID_ARGUMENT while another one does, until it has
+ * ended or called asx_channel_stop_receiving.
  * Keeps: a wait, until it answers something else than ASX_E_WOULD_BLOCK; the value is the caller's. Cancel
  * point: yes. Thread: the runtime's, in a poll. */
 ASX_NODISCARD ASX_C_API asx_status asx_channel_recv(asx_channel_receiver* rx, asx_cx* cx, void* out_value);
@@ -112,11 +114,15 @@ ASX_NODISCARD ASX_C_API asx_status asx_channel_recv(asx_channel_receiver* rx, as
  * Keeps: nothing: the value is the caller's. Cancel point: no. Thread: the runtime's. */
 ASX_NODISCARD ASX_C_API asx_status asx_channel_try_recv(asx_channel_receiver* rx, void* out_value);
 
-/* Takes back what a recv that said ASX_E_WOULD_BLOCK left behind.
- * Keeps: nothing. Cancel point: no. Thread: the runtime's. */
-ASX_NODISCARD ASX_C_API asx_status asx_channel_stop_receiving(asx_channel_receiver* rx);
+/* Gives the wait of this task up, which a recv that said ASX_E_WOULD_BLOCK left behind. ASX_E_INVALID_ARGUMENT:
+ * there is none; it was woken, or another task waits.
+ * Keeps: nothing. Cancel point: no. Thread: the runtime's, in a poll. */
+ASX_NODISCARD ASX_C_API asx_status asx_channel_stop_receiving(asx_channel_receiver* rx, asx_cx* cx);
 
 /* ---- tracked permits: each is an obligation as well ------------------------------------------------------------ */
+
+/* permit->obligation is for asx_obligation_inspect: only the permit resolves it. A plain permit is refused here with
+ * ASX_E_INVALID_ARGUMENT, a permit with another obligation's words with ASX_E_STALE_HANDLE, and stays as it is. */
 
 /* As asx_channel_reserve, and an obligation of this task's region; whether that takes one is asked first
  * (R-128).

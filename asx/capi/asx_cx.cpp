@@ -27,7 +27,7 @@ asx_status in_poll(asx_cx* c, Ask ask) noexcept {
 void stop_sleep(task_frame& f) noexcept {
   f.sleeps = false;
   if (f.timer.generation == 0) return;
-  f.home->kernel().cancel_timer(f.timer);
+  f.face.home->kernel().cancel_timer(f.timer);
   f.timer = {};
 }
 
@@ -61,19 +61,31 @@ status sleep(asx_cx& face, instant deadline) noexcept {
   return s;
 }
 
-// A cancel point says stale_handle first, then cancelled.
-template <class Ask>
-status watch(asx_cx& face, wait_kind kind, const handle& of, bool is_there, Ask ask) noexcept {
-  task_frame& f = *face.frame;
-  status s = is_there ? face.current->checkpoint() : status::ok;
+/// Waits for the end of a task or a region: one that is not there is stale, then comes the cancel, then whether
+/// it has ended; only who must wait takes a place.
+template <class Report, class Handle, class Waits, class Await>
+asx_status await_end(asx_cx* face, wait_kind kind, Handle of, Waits must_wait, Await await) noexcept {
+  const call guard(face);
+  if (guard.refused != ASX_OK) return guard.refused;
+  kernel& k = face->home->kernel();
+  task_frame& f = *face->frame;
+  Report there;
+  const bool is_there = k.inspect(of, there) == status::ok;
+  status s = is_there ? face->current->checkpoint() : status::ok;
   wait_cell* w = find_wait(f, kind, of.index(), of.generation);
   if (s == status::ok) {
-    if (w == nullptr) w = take_wait(f, kind, of.index(), of.generation);
-    if (w == nullptr) return status::resource_exhausted;
-    s = ask(w->place);
+    waiter nowhere;
+    if (w == nullptr && is_there && must_wait(there)) {
+      w = take_wait(f, kind, of.index(), of.generation);
+      if (w == nullptr) {
+        return out(extension::refuse(k, event_kind::refused_join, there.id.value, status::resource_exhausted,
+                                     limit_code::waiters, face->home->waits.limit()));
+      }
+    }
+    s = await(k, w == nullptr ? nowhere : w->place);
   }
   if (s != status::would_block && w != nullptr) end_wait(f, *w);
-  return s;
+  return out(s);
 }
 
 asx_status stop(asx_cx* face, wait_kind kind, const handle& of) noexcept {
@@ -229,19 +241,14 @@ asx_status asx_sleep_stop(asx_cx* face) {
 }
 
 asx_status asx_task_join(asx_cx* face, asx_task_handle task, asx_outcome* out) {
-  const call guard(face);
-  if (guard.refused != ASX_OK) return guard.refused;
-  kernel& k = face->home->kernel();
   const task_handle of = in(task);
-  task_report there;
-  const bool is_there = k.inspect(of, there) == status::ok;
-  const status s =
-      watch(*face, wait_kind::join, of, is_there, [&](waiter& w) { return k.await_completed(of, *face->current, w); });
-  if (s == status::ok && out != nullptr) {
-    task_outcome result;
-    if (k.result(of, result) == status::ok) *out = capi::out(result);
-  }
-  return capi::out(s);
+  const asx_status s = await_end<task_report>(
+      face, wait_kind::join, of,
+      [&](const task_report& t) { return t.state != task_state::completed && t.id != face->current->task(); },
+      [&](kernel& k, waiter& w) { return k.await_completed(of, *face->current, w); });
+  task_outcome result;
+  if (s == ASX_OK && out != nullptr && face->home->kernel().result(of, result) == status::ok) *out = capi::out(result);
+  return s;
 }
 
 asx_status asx_task_stop_joining(asx_cx* face, asx_task_handle task) {
@@ -249,14 +256,10 @@ asx_status asx_task_stop_joining(asx_cx* face, asx_task_handle task) {
 }
 
 asx_status asx_region_await_closed(asx_cx* face, asx_region_handle region) {
-  const call guard(face);
-  if (guard.refused != ASX_OK) return guard.refused;
-  kernel& k = face->home->kernel();
   const region_handle of = in(region);
-  region_report there;
-  const bool is_there = k.inspect(of, there) == status::ok;
-  return out(
-      watch(*face, wait_kind::closed, of, is_there, [&](waiter& w) { return k.await_closed(of, *face->current, w); }));
+  return await_end<region_report>(
+      face, wait_kind::closed, of, [](const region_report& r) { return r.state != region_state::closed; },
+      [&](kernel& k, waiter& w) { return k.await_closed(of, *face->current, w); });
 }
 
 asx_status asx_region_stop_awaiting(asx_cx* face, asx_region_handle region) {

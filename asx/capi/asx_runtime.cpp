@@ -186,9 +186,7 @@ asx_runtime::asx_runtime(const asx_runtime_config& config, memory_port outer, st
       senders(config.contract.max_senders, memory),
       receivers(sum(config.contract.max_channels, 1), memory),  // One more: it is the kernel that refuses, and tells.
       waits(config.contract.max_waits, memory),
-      slots(config.contract.max_tasks, memory) {
-  polled.home = this;
-}
+      slots(config.contract.max_tasks, memory) {}
 
 asx_status asx_runtime::start() noexcept {
   if (core.start_status() != status::ok) return out(core.start_status());

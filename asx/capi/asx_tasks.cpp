@@ -1,11 +1,19 @@
 // Regions, tasks, obligations and timers of regions, from outside of polls and from inside.
+#include <source_location>
+#include <utility>
+
 #include "asx/capi/detail/convert.hpp"
 #include "asx/capi/detail/state.hpp"
+#include "asx/kernel/extension.hpp"
 
 using namespace asx;
 using namespace asx::capi;
 
 namespace asx::capi {
+
+slot_cell::~slot_cell() {
+  if (frame != nullptr) frame->face.home->frames.release(frame->key);
+}
 
 void end_wait(task_frame& f, wait_cell& w) noexcept {
   for (wait_cell** at = &f.waits; *at != nullptr; at = &(*at)->next) {  // asx: bounded by what one task waits for
@@ -13,7 +21,7 @@ void end_wait(task_frame& f, wait_cell& w) noexcept {
     *at = w.next;
     break;
   }
-  f.home->waits.release(w.key);
+  f.face.home->waits.release(w.key);
 }
 
 wait_cell* find_wait(task_frame& f, wait_kind kind, std::uint32_t index, std::uint64_t generation) noexcept {
@@ -25,7 +33,7 @@ wait_cell* find_wait(task_frame& f, wait_kind kind, std::uint32_t index, std::ui
 
 wait_cell* take_wait(task_frame& f, wait_kind kind, std::uint32_t index, std::uint64_t generation) noexcept {
   if (wait_cell* const there = find_wait(f, kind, index, generation); there != nullptr) return there;
-  const slab_entry<wait_cell> made = f.home->waits.allocate();
+  const slab_entry<wait_cell> made = f.face.home->waits.allocate();
   if (!made) return nullptr;
   made.record->kind = kind;
   made.record->index = index;
@@ -39,16 +47,16 @@ wait_cell* take_wait(task_frame& f, wait_kind kind, std::uint32_t index, std::ui
 
 namespace {
 
+// A line of this file says nothing about the program.
+constexpr std::source_location no_site{};
+
 // ---- what the kernel calls ----------------------------------------------------------------------------------------
 
 poll_result poll(void* frame, cx& c) {
   auto& f = *static_cast<task_frame*>(frame);
-  asx_cx& face = f.home->polled;
-  face.current = &c;
-  face.frame = &f;
-  const asx_poll_result said = f.poll(f.context, &face);
-  face.current = nullptr;
-  face.frame = nullptr;
+  f.face.current = &c;
+  const asx_poll_result said = f.poll(f.context, &f.face);
+  f.face.current = nullptr;
   switch (said) {
     case ASX_POLL_PENDING: return poll_result::pending;
     case ASX_POLL_READY: return poll_result::ready;
@@ -60,7 +68,7 @@ poll_result poll(void* frame, cx& c) {
 
 void drop(void* frame) noexcept {
   auto& f = *static_cast<task_frame*>(frame);
-  asx_runtime& rt = *f.home;
+  asx_runtime& rt = *f.face.home;
   while (f.waits != nullptr) end_wait(f, *f.waits);  // asx: bounded by what one task waits for
   const asx_drop_fn user = f.drop;
   void* const context = f.context;
@@ -88,34 +96,45 @@ void closed(void* cell, region_handle region) noexcept {
 
 // ---- what C asks for ----------------------------------------------------------------------------------------------
 
-/// Takes a frame for a task; null when there is none, or the spec makes no sense, and `refused` says which.
-task_frame* take_frame(asx_runtime& rt, const asx_task_spec* given, asx_task_spec& spec, asx_status& refused) noexcept {
+asx_status read_spec(const asx_task_spec* given, asx_task_spec& spec) noexcept {
   spec = ASX_TASK_SPEC_INIT;
-  refused = given == nullptr ? ASX_E_INVALID_ARGUMENT : take_struct(given, spec);
-  if (refused == ASX_OK && spec.poll == nullptr) refused = ASX_E_INVALID_ARGUMENT;
-  if (refused != ASX_OK) return nullptr;
+  if (given == nullptr) return ASX_E_INVALID_ARGUMENT;
+  if (const asx_status s = take_struct(given, spec); s != ASX_OK) return s;
+  return spec.poll == nullptr ? ASX_E_INVALID_ARGUMENT : ASX_OK;
+}
+
+/// Null: no memory.
+task_frame* take_frame(asx_runtime& rt) noexcept {
   const slab_entry<task_frame> made = rt.frames.allocate();
-  if (!made) {
-    refused = ASX_E_RESOURCE_EXHAUSTED;
-    return nullptr;
-  }
-  task_frame& f = *made.record;
-  f.home = &rt;
-  f.poll = spec.poll;
-  f.context = spec.context;
-  f.drop = spec.drop;
-  f.key = made.key;
-  return &f;
+  if (!made) return nullptr;
+  made.record->face.home = &rt;
+  made.record->face.frame = made.record;
+  made.record->key = made.key;
+  return made.record;
+}
+
+/// The tables of this interface have no place left for a task: then the kernel is full as well, and says so with its
+/// own reasons in its own order; or there is no memory.
+status refuse_task(kernel& k, region_handle region) noexcept {
+  task_slot slot;
+  if (const status s = k.reserve_task(region, slot); s != status::ok) return s;
+  k.abandon(slot);
+  region_report r;
+  static_cast<void>(k.inspect(region, r));
+  return extension::refuse(k, event_kind::refused_spawn, r.id.value, status::resource_exhausted, limit_code::memory);
 }
 
 task_spec spec_of(task_frame& f, const asx_task_spec& spec) noexcept {
+  f.poll = spec.poll;
+  f.context = spec.context;
+  f.drop = spec.drop;
   return {.poll = &poll,
           .context = &f,
           .drop = &drop,
           .limits = in(spec.budget),
           .priority = spec.priority,
           .name = text(spec.name),
-          .is_held = spec.is_held};
+          .is_held = is_set(spec.is_held)};
 }
 
 template <class Ask>
@@ -131,6 +150,17 @@ asx_status with_kernel(asx_runtime* runtime, Ask ask) noexcept {
   const call guard(runtime);
   if (guard.refused != ASX_OK) return guard.refused;
   return out(ask(runtime->kernel()));
+}
+
+/// Resolves an obligation, unless it is a permit's.
+template <class Resolve>
+asx_status with_promise(asx_runtime* runtime, asx_obligation_handle obligation, Resolve resolve) noexcept {
+  return with_kernel(runtime, [&](kernel& k) {
+    const obligation_handle h = in(obligation);
+    obligation_state state{};
+    const bool is_permits = (h.word & permit_bits) != 0 && k.inspect(h, state) == status::ok;
+    return is_permits ? status::invalid_argument : resolve(k, h);
+  });
 }
 
 }  // namespace
@@ -159,10 +189,10 @@ asx_status asx_region_create(asx_runtime* runtime, asx_region_handle parent, con
   region_spec r{.limits = in(spec.budget),
                 .max_tasks = spec.max_tasks,
                 .name = text(spec.name),
-                .is_held = spec.is_held,
+                .is_held = is_set(spec.is_held),
                 .owner = in(spec.owner),
-                .ends_when_empty = spec.ends_when_empty,
-                .fails_fast = spec.fails_fast};
+                .ends_when_empty = is_set(spec.ends_when_empty),
+                .fails_fast = is_set(spec.fails_fast)};
   if (spec.owner.word != 0 && r.owner.is_null()) return ASX_E_STALE_HANDLE;
   slab_key cell{};
   if (spec.closed != nullptr) {
@@ -176,7 +206,7 @@ asx_status asx_region_create(asx_runtime* runtime, asx_region_handle parent, con
     r.closed = &closed;
   }
   region_handle made;
-  const status s = runtime->kernel().create_region(in(parent), r, made);
+  const status s = runtime->kernel().create_region(in(parent), r, made, no_site);
   if (s == status::ok) {
     *out = capi::out<asx_region_handle>(made);
   } else if (cell.generation != 0) {
@@ -279,20 +309,12 @@ asx_status asx_task_spawn(asx_runtime* runtime, asx_region_handle region, const 
   const call guard(runtime);
   if (guard.refused != ASX_OK) return guard.refused;
   asx_task_spec spec;
-  asx_status refused = ASX_OK;
-  task_frame* const f = take_frame(*runtime, given, spec, refused);
-  if (f == nullptr) {
-    if (refused != ASX_E_RESOURCE_EXHAUSTED) return refused;
-    // Every record has a frame: the kernel refuses as well, for its own reason, and tells of it.
-    task_slot slot;
-    const status s = runtime->kernel().reserve_task(in(region), slot);
-    if (s != status::ok) return capi::out(s);
-    runtime->kernel().abandon(slot);
-    return refused;
-  }
+  if (const asx_status s = read_spec(given, spec); s != ASX_OK) return s;
+  task_frame* const f = take_frame(*runtime);
+  if (f == nullptr) return capi::out(refuse_task(runtime->kernel(), in(region)));
   task_handle made;
   const slab_key key = f->key;
-  const status s = runtime->kernel().spawn(in(region), spec_of(*f, spec), made);
+  const status s = runtime->kernel().spawn(in(region), spec_of(*f, spec), made, no_site);
   if (s != status::ok) {
     runtime->frames.release(key);
   } else if (out != nullptr) {
@@ -306,8 +328,10 @@ asx_status asx_task_reserve(asx_runtime* runtime, asx_region_handle region, asx_
   if (guard.refused != ASX_OK) return guard.refused;
   if (out == nullptr) return ASX_E_INVALID_ARGUMENT;
   const slab_entry<slot_cell> made = runtime->slots.allocate();
-  if (!made) return ASX_E_RESOURCE_EXHAUSTED;
-  const status s = runtime->kernel().reserve_task(in(region), made.record->slot);
+  if (!made) return capi::out(refuse_task(runtime->kernel(), in(region)));
+  made.record->frame = take_frame(*runtime);
+  const status s = made.record->frame == nullptr ? refuse_task(runtime->kernel(), in(region))
+                                                 : runtime->kernel().reserve_task(in(region), made.record->slot);
   if (s == status::ok) {
     *out = capi::out<asx_task_slot>(word_of(type_tag::task, slot_mask, made.key));
   } else {
@@ -323,10 +347,9 @@ asx_status asx_task_commit(asx_runtime* runtime, asx_task_slot slot, const asx_t
   slot_cell* const cell = runtime->slots.find(key);
   if (cell == nullptr || cell->is_spoken_for) return ASX_E_STALE_HANDLE;
   asx_task_spec spec;
-  asx_status refused = ASX_OK;
-  task_frame* const f = take_frame(*runtime, given, spec, refused);
-  if (f == nullptr) return refused;
-  const task_handle made = runtime->kernel().commit(cell->slot, spec_of(*f, spec));
+  if (const asx_status s = read_spec(given, spec); s != ASX_OK) return s;
+  task_frame& f = *std::exchange(cell->frame, nullptr);
+  const task_handle made = runtime->kernel().commit(cell->slot, spec_of(f, spec), no_site);
   runtime->slots.release(key);
   if (out != nullptr) *out = capi::out<asx_task_handle>(made);
   return ASX_OK;
@@ -428,8 +451,7 @@ asx_status asx_cancel_reason_level(asx_runtime* runtime, const asx_cancel_reason
   if (level >= head->levels && level != 0) return ASX_E_STALE_HANDLE;
   asx_cancel_reason at = *head;
   for (uint32_t i = 0; i < level; ++i) {  // asx: bounded by the levels of a chain
-    const cancel_reason* const behind =
-        runtime->kernel().reasons().find({static_cast<std::uint32_t>(at.cause), at.cause_life});
+    const cancel_reason* const behind = runtime->kernel().reasons().find(cause_of(at));
     if (behind == nullptr) return ASX_E_STALE_HANDLE;
     at = capi::out(*behind);
   }
@@ -444,15 +466,15 @@ asx_status asx_obligation_reserve(asx_runtime* runtime, asx_region_handle region
   if (guard.refused != ASX_OK) return guard.refused;
   if (out == nullptr) return ASX_E_INVALID_ARGUMENT;
   obligation_handle made;
-  const status s = runtime->kernel().reserve(in(region), made);
+  const status s = runtime->kernel().reserve(in(region), made, no_site);
   if (s == status::ok) *out = capi::out<asx_obligation_handle>(made);
   return capi::out(s);
 }
 asx_status asx_obligation_commit(asx_runtime* runtime, asx_obligation_handle obligation) {
-  return with_kernel(runtime, [&](kernel& k) { return k.commit(in(obligation)); });
+  return with_promise(runtime, obligation, [](kernel& k, obligation_handle h) { return k.commit(h); });
 }
 asx_status asx_obligation_abort(asx_runtime* runtime, asx_obligation_handle obligation) {
-  return with_kernel(runtime, [&](kernel& k) { return k.abort(in(obligation)); });
+  return with_promise(runtime, obligation, [](kernel& k, obligation_handle h) { return k.abort(h); });
 }
 asx_status asx_obligation_inspect(asx_runtime* runtime, asx_obligation_handle obligation, asx_obligation_state* out) {
   const call guard(runtime);

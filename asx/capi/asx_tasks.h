@@ -4,8 +4,8 @@
  *            |            +-- task     +-- obligation
  *            +-- task
  *
- * A refusal changes nothing (R-09 gives their order). A cx is good during the poll that it was handed to, and refused
- * with ASX_E_INVALID_ARGUMENT outside of polls. An operation that waits answers ASX_E_WOULD_BLOCK: return
+ * A refusal changes nothing (R-09 gives their order). A cx is its task's: good while that one is polled, and refused
+ * with ASX_E_INVALID_ARGUMENT at all other times. An operation that waits answers ASX_E_WOULD_BLOCK: return
  * ASX_POLL_PENDING, and call it again when polled again.
  *
  * Cancel points: asx_checkpoint, asx_sleep_until, asx_sleep_for, asx_task_join, asx_region_await_closed.
@@ -32,7 +32,8 @@ ASX_NODISCARD ASX_C_API asx_status asx_region_root(asx_runtime* runtime, asx_reg
 ASX_NODISCARD ASX_C_API asx_status asx_region_create(asx_runtime* runtime, asx_region_handle parent,
                                                      const asx_region_spec* spec, asx_region_handle* out);
 
-/* Asks everything below to cancel, and lets the runtime drive it to closed (R-07). `message` may be null.
+/* Asks everything below to cancel, and lets the runtime drive it to closed (R-07). `message` may be null. Asked
+ * twice: ASX_E_INVALID_TRANSITION; once it is closed and nobody holds it, ASX_E_STALE_HANDLE.
  * Keeps: nothing. Cancel point: no. Thread: the runtime's. */
 ASX_NODISCARD ASX_C_API asx_status asx_region_close(asx_runtime* runtime, asx_region_handle region,
                                                     asx_cancel_kind kind, const char* message);
@@ -74,7 +75,8 @@ ASX_NODISCARD ASX_C_API asx_status asx_region_inspect(asx_runtime* runtime, asx_
  * Keeps: nothing. Cancel point: no. Thread: the runtime's. */
 ASX_NODISCARD ASX_C_API asx_status asx_region_outcome(asx_runtime* runtime, asx_region_handle region, asx_outcome* out);
 
-/* Waits until the region is closed. One wait a task and region; asked again, it keeps its place.
+/* Waits until the region is closed. One wait a task and region; asked again, it keeps its place. Hold what you wait
+ * for: one that nobody holds is gone once it is closed, and the wait ends with ASX_E_STALE_HANDLE.
  * Keeps: a wait, until it answers something else than ASX_E_WOULD_BLOCK. Cancel point: yes. Thread: the
  * runtime's, in a poll. */
 ASX_NODISCARD ASX_C_API asx_status asx_region_await_closed(asx_cx* cx, asx_region_handle region);
@@ -98,7 +100,8 @@ ASX_NODISCARD ASX_C_API asx_status asx_task_spawn(asx_runtime* runtime, asx_regi
  * Keeps: a slot, until it is committed or abandoned. Cancel point: no. Thread: the runtime's. */
 ASX_NODISCARD ASX_C_API asx_status asx_task_reserve(asx_runtime* runtime, asx_region_handle region, asx_task_slot* out);
 
-/* The second half. ASX_E_STALE_HANDLE: committed or abandoned before. `out` may be null.
+/* The second half; only a spec that makes no sense is refused, and the slot stays. ASX_E_STALE_HANDLE: committed or
+ * abandoned before. `out` may be null.
  * Keeps: spec->context, until drop is called. Cancel point: no. Thread: the runtime's. */
 ASX_NODISCARD ASX_C_API asx_status asx_task_commit(asx_runtime* runtime, asx_task_slot slot, const asx_task_spec* spec,
                                                    asx_task_handle* out);
@@ -107,8 +110,8 @@ ASX_NODISCARD ASX_C_API asx_status asx_task_commit(asx_runtime* runtime, asx_tas
  * Keeps: nothing. Cancel point: no. Thread: the runtime's. */
 ASX_NODISCARD ASX_C_API asx_status asx_task_abandon(asx_runtime* runtime, asx_task_slot slot);
 
-/* Asks a task to cancel; it answers at its next checkpoint. Of one that has ended: nothing, ASX_OK. `message`
- * and `newly` may be null.
+/* Asks a task to cancel; it answers at its next checkpoint. Of one that has ended and is held: nothing, ASX_OK; that
+ * nobody holds: ASX_E_STALE_HANDLE. `message` and `newly` may be null.
  * Keeps: nothing. Cancel point: no. Thread: the runtime's. */
 ASX_NODISCARD ASX_C_API asx_status asx_task_request_cancel(asx_runtime* runtime, asx_task_handle task,
                                                            asx_cancel_kind kind, const char* message, bool* newly);
@@ -131,7 +134,8 @@ ASX_NODISCARD ASX_C_API asx_status asx_waker_wake(asx_runtime* runtime, asx_wake
 ASX_NODISCARD ASX_C_API asx_status asx_task_inspect(asx_runtime* runtime, asx_task_handle task,
                                                     asx_task_report* report);
 
-/* ASX_E_TASKS_STILL_ACTIVE: it is alive. Views live as long as the record: hold the task to read them.
+/* ASX_E_TASKS_STILL_ACTIVE: it is alive. Views live as long as the record: hold the task to read them. Its own drop
+ * function may ask, held or not.
  * Keeps: nothing. Cancel point: no. Thread: the runtime's. */
 ASX_NODISCARD ASX_C_API asx_status asx_task_outcome(asx_runtime* runtime, asx_task_handle task, asx_outcome* out);
 
@@ -140,7 +144,8 @@ ASX_NODISCARD ASX_C_API asx_status asx_task_outcome(asx_runtime* runtime, asx_ta
 ASX_NODISCARD ASX_C_API asx_status asx_task_witness(asx_runtime* runtime, asx_task_handle task,
                                                     asx_cancel_witness* out);
 
-/* Waits until the task has ended. `out` may be null. One wait a task and other task.
+/* Waits until the task has ended. `out` may be null. One wait a task and other task. Hold what you wait for: one that
+ * nobody holds is gone once it has ended, and the wait ends with ASX_E_STALE_HANDLE, `out` unwritten.
  * Keeps: a wait, until it answers something else than ASX_E_WOULD_BLOCK. Cancel point: yes. Thread: the
  * runtime's, in a poll. */
 ASX_NODISCARD ASX_C_API asx_status asx_task_join(asx_cx* cx, asx_task_handle task, asx_outcome* out);
@@ -166,7 +171,8 @@ ASX_NODISCARD ASX_C_API asx_status asx_cancel_reason_level(asx_runtime* runtime,
 ASX_NODISCARD ASX_C_API asx_status asx_obligation_reserve(asx_runtime* runtime, asx_region_handle region,
                                                           asx_obligation_handle* out);
 
-/* The promise is kept. ASX_E_OBLIGATION_ALREADY_RESOLVED, ASX_E_OBLIGATION_LEAKED.
+/* The promise is kept. ASX_E_OBLIGATION_ALREADY_RESOLVED, ASX_E_OBLIGATION_LEAKED; ASX_E_INVALID_ARGUMENT: it is a
+ * tracked permit's, which resolves it.
  * Keeps: nothing. Cancel point: no. Thread: the runtime's. */
 ASX_NODISCARD ASX_C_API asx_status asx_obligation_commit(asx_runtime* runtime, asx_obligation_handle obligation);
 
@@ -179,7 +185,8 @@ ASX_NODISCARD ASX_C_API asx_status asx_obligation_abort(asx_runtime* runtime, as
 ASX_NODISCARD ASX_C_API asx_status asx_obligation_inspect(asx_runtime* runtime, asx_obligation_handle obligation,
                                                           asx_obligation_state* out);
 
-/* A timer of the region that wakes nobody: a run until quiescent goes that far.
+/* A timer of the region that wakes nobody: a run until quiescent goes that far. ASX_E_TIMER_DURATION_EXCEEDED: more
+ * than 7 days from now.
  * Keeps: nothing. Cancel point: no. Thread: the runtime's. */
 ASX_NODISCARD ASX_C_API asx_status asx_region_add_timer(asx_runtime* runtime, asx_region_handle region,
                                                         asx_time deadline, asx_timer_handle* out);
@@ -262,11 +269,12 @@ ASX_NODISCARD ASX_C_API asx_status asx_cx_set_error(asx_cx* cx, asx_status code,
 ASX_NODISCARD ASX_C_API asx_status asx_cx_panic(asx_cx* cx, const char* text);
 
 /* Waits for a moment; ready at once when it has come. One sleep a task; another deadline begins it anew.
+ * ASX_E_TIMER_DURATION_EXCEEDED: more than 7 days from now.
  * Keeps: a timer, until it answers something else than ASX_E_WOULD_BLOCK. Cancel point: yes. Thread: the
  * runtime's, in a poll. */
 ASX_NODISCARD ASX_C_API asx_status asx_sleep_until(asx_cx* cx, asx_time deadline);
 
-/* The same from the first call on; while it waits, asking again goes on with it, whatever `ns` says.
+/* The same from the first call on; while it waits, asking again goes on with it, whatever `ns` says. At most 7 days.
  * Keeps: a timer, until it answers something else than ASX_E_WOULD_BLOCK. Cancel point: yes. Thread: the
  * runtime's, in a poll. */
 ASX_NODISCARD ASX_C_API asx_status asx_sleep_for(asx_cx* cx, uint64_t ns);

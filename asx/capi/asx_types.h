@@ -1,8 +1,9 @@
 /* asx/capi/asx_types.h - the types of the C interface: numbers, handles, what is asked for, what is reported.
  *
  * 1  Numbers are those of the specification and never change: journals and digests hold them (R-46, R-141).
- * 2  A handle is two words that name one life of one record. It may be copied, compared, kept and forged: one that
- *    names nothing alive, or something of another type, is refused with ASX_E_STALE_HANDLE. All zero is none.
+ * 2  A handle is two words that name one life of one record of one runtime. It may be copied, compared, kept and
+ *    forged: one that names nothing alive, or something of another type, is refused with ASX_E_STALE_HANDLE; words of
+ *    another runtime may name something here. All zero is none.
  * 3  A struct that may grow begins with its size. Fill it with its ..._INIT first; of a report, set its size. A size
  *    below that of the first release, which is this one, is no struct of asx: ASX_E_INVALID_ARGUMENT. What a newer
  *    program hands over may be larger, up to 64 KiB; ASX_E_VERSION when the part that this library does not know is
@@ -307,7 +308,7 @@ typedef struct asx_resource_contract {
   uint32_t max_causes;
   uint32_t cause_message_bytes; /* At most 4008. Messages and texts of panics are cut to it; 120, of tiny 48. */
   uint32_t max_mask_depth;
-  uint32_t coop_limit;
+  uint32_t coop_limit; /* Of awaits in coroutines. Polls of C are not counted: return when you have done enough. */
   uint32_t max_ghost_entries;
   uint64_t max_bytes;        /* At nominal costs; 0: no ceiling. */
   uint64_t max_trace_events; /* From 1 to SIZE_MAX / 64; ASX_TRACE_REJECT: from ASX_MIN_REJECTING_TRACE. */

@@ -394,7 +394,8 @@ TEST_F(capi, a_wait_that_is_given_up_leaves_nothing_behind) {
     void* value = nullptr;
     EXPECT_EQ(asx_channel_recv(&rx, cx, &value), ASX_OK);
     EXPECT_EQ(asx_channel_recv(&rx, cx, &value), ASX_E_WOULD_BLOCK);
-    EXPECT_EQ(asx_channel_stop_receiving(&rx), ASX_OK);
+    EXPECT_EQ(asx_channel_stop_receiving(&rx, cx), ASX_OK);
+    EXPECT_EQ(asx_channel_stop_receiving(&rx, cx), ASX_E_INVALID_ARGUMENT);
   });
   asx_channel_report report{};
   report.size = sizeof report;

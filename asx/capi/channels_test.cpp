@@ -1,6 +1,7 @@
 // Channels, permits and tracked permits through the C interface.
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "asx/capi/testing/fixture.hpp"
@@ -90,6 +91,14 @@ TEST_F(capi_channels, full_and_evicting) {
   EXPECT_EQ(look().count_evicted, 2U);
 }
 
+TEST_F(capi_channels, what_was_not_evicted_is_null) {
+  bool evicts = true;
+  void* oldest = number(9);
+  EXPECT_EQ(asx_channel_send_evicting(&tx, number(1), &evicts, &oldest), ASX_OK);
+  EXPECT_FALSE(evicts);
+  EXPECT_EQ(oldest, nullptr);
+}
+
 TEST_F(capi_channels, what_nobody_received_is_destroyed_oldest_first) {
   ASSERT_EQ(asx_channel_try_send(&tx, number(1)), ASX_OK);
   ASSERT_EQ(asx_channel_try_send(&tx, number(2)), ASX_OK);
@@ -176,7 +185,7 @@ TEST_F(capi_channels, a_tracked_permit_is_kept_given_back_or_missed) {
   EXPECT_TRUE(asx_tracked_is_held(&p));
   asx_tracked_permit forged = p;
   forged.obligation.generation += 2;
-  EXPECT_EQ(asx_tracked_send(&forged, nullptr, &proof), ASX_E_OBLIGATION_ALREADY_RESOLVED);
+  EXPECT_EQ(asx_tracked_send(&forged, nullptr, &proof), ASX_E_STALE_HANDLE);
   EXPECT_EQ(asx_tracked_send(&p, number(7), &proof), ASX_OK);
   EXPECT_EQ(proof.permit, 1U);
   EXPECT_EQ(asx_tracked_abort(&p, nullptr), ASX_E_OBLIGATION_ALREADY_RESOLVED);
@@ -203,6 +212,117 @@ TEST_F(capi_channels, a_tracked_permit_is_kept_given_back_or_missed) {
   run();
   EXPECT_EQ(outcome(forgetful).kind, ASX_OUTCOME_PANICKED);
   EXPECT_EQ(look().reserved, 0U);
+}
+
+TEST_F(capi_channels, a_tracked_call_refuses_what_is_no_such_permit_and_leaves_it_as_it_is) {
+  asx_tracked_permit p{};
+  ASSERT_EQ(asx_tracked_try_reserve(&tx, &root, &p), ASX_OK);
+  asx_tracked_permit plain{};
+  ASSERT_EQ(asx_channel_try_reserve(&tx, &plain.permit), ASX_OK);
+  std::vector<std::pair<asx_tracked_permit, asx_status>> wrong{{plain, ASX_E_INVALID_ARGUMENT}};
+  for (unsigned bit = 0; bit < 64; ++bit) {
+    asx_tracked_permit bent = p;
+    bent.obligation.word ^= std::uint64_t{1} << bit;
+    wrong.emplace_back(bent, ASX_E_STALE_HANDLE);
+    bent = p;
+    bent.obligation.generation ^= std::uint64_t{1} << bit;
+    wrong.emplace_back(bent, ASX_E_STALE_HANDLE);
+  }
+  const asx_task_handle t = spawn([&](asx_cx*) {
+    const std::uint64_t before = hash();
+    for (const auto& [permit, said] : wrong) {
+      asx_tracked_permit w = permit;
+      EXPECT_FALSE(asx_tracked_is_held(&w));
+      EXPECT_EQ(asx_tracked_send(&w, nullptr, nullptr), said);
+      EXPECT_EQ(asx_tracked_abort(&w, nullptr), said);
+      EXPECT_EQ(asx_tracked_drop(&w), said);
+      EXPECT_EQ(w.permit.number, permit.permit.number) << "the caller's words are its own";
+    }
+    EXPECT_EQ(hash(), before);
+    return ASX_POLL_READY;
+  });
+  run();
+  EXPECT_EQ(outcome(t).kind, ASX_OUTCOME_OK) << "nothing was forgotten";
+  EXPECT_EQ(look().reserved, 2U);
+  asx_send_permit bent = plain.permit;
+  bent.number ^= 4;
+  EXPECT_EQ(asx_send_permit_send(&bent, nullptr), ASX_E_OBLIGATION_ALREADY_RESOLVED);
+  EXPECT_EQ(bent.number, plain.permit.number ^ 4U);
+  EXPECT_EQ(asx_send_permit_send(&plain.permit, number(1)), ASX_OK);
+  EXPECT_EQ(plain.permit.number, 0U);
+  EXPECT_EQ(asx_tracked_send(&p, number(2), nullptr), ASX_OK);
+  EXPECT_EQ(p.permit.number, 0U);
+}
+
+TEST_F(capi_channels, the_obligation_of_a_permit_is_resolved_by_its_permit_alone) {
+  asx_tracked_permit p{};
+  ASSERT_EQ(asx_tracked_try_reserve(&tx, &root, &p), ASX_OK);
+  const std::uint64_t before = hash();
+  EXPECT_EQ(asx_obligation_abort(rt, p.obligation), ASX_E_INVALID_ARGUMENT);
+  EXPECT_EQ(asx_obligation_commit(rt, p.obligation), ASX_E_INVALID_ARGUMENT);
+  asx_obligation_handle none = p.obligation;
+  none.generation += 2;
+  EXPECT_EQ(asx_obligation_abort(rt, none), ASX_E_STALE_HANDLE);
+  EXPECT_EQ(hash(), before);
+  asx_obligation_state state{};
+  EXPECT_EQ(asx_obligation_inspect(rt, p.obligation, &state), ASX_OK);
+  EXPECT_EQ(state, ASX_OBLIGATION_RESERVED);
+  EXPECT_EQ(asx_tracked_abort(&p, nullptr), ASX_OK);
+  EXPECT_EQ(asx_obligation_inspect(rt, p.obligation, &state), ASX_OK);
+  EXPECT_EQ(state, ASX_OBLIGATION_ABORTED);
+}
+
+TEST_F(capi_channels, one_task_receives_at_a_time_and_nobody_takes_its_place) {
+  void* got = nullptr;
+  asx_status said = ASX_OK;
+  const asx_task_handle first = spawn([&](asx_cx* cx) {
+    said = asx_channel_recv(&rx, cx, &got);
+    return said == ASX_E_WOULD_BLOCK ? ASX_POLL_PENDING : ASX_POLL_READY;
+  });
+  run();
+  EXPECT_EQ(said, ASX_E_WOULD_BLOCK);
+  in_poll([&](asx_cx* cx) {
+    void* value = nullptr;
+    const std::uint64_t before = hash();
+    EXPECT_EQ(asx_channel_recv(&rx, cx, &value), ASX_E_INVALID_ARGUMENT);
+    EXPECT_EQ(asx_channel_stop_receiving(&rx, cx), ASX_E_INVALID_ARGUMENT) << "that is another's wait";
+    EXPECT_EQ(asx_channel_try_recv(&rx, &value), ASX_E_EMPTY) << "who does not wait is answered";
+    EXPECT_EQ(hash(), before);
+  });
+  const asx_task_handle cancelled = spawn([&](asx_cx* cx) {
+    if (!asx_is_cancelled(cx)) return asx_cx_waker(cx, nullptr) == ASX_OK ? ASX_POLL_PENDING : ASX_POLL_ERROR;
+    void* value = nullptr;
+    EXPECT_EQ(asx_channel_recv(&rx, cx, &value), ASX_E_CANCELLED);
+    return ASX_POLL_READY;
+  });
+  run();
+  ASSERT_EQ(asx_task_request_cancel(rt, cancelled, ASX_CANCEL_USER, nullptr, nullptr), ASX_OK);
+  run();
+  EXPECT_TRUE(look().is_receiver_waiting) << "the first one still waits";
+  ASSERT_EQ(asx_channel_try_send(&tx, number(5)), ASX_OK);
+  run();
+  EXPECT_EQ(said, ASX_OK);
+  EXPECT_EQ(got, number(5));
+  EXPECT_EQ(outcome(first).kind, ASX_OUTCOME_OK);
+}
+
+TEST_F(capi_channels, a_wait_to_receive_ends_with_its_task_or_when_it_is_given_up) {
+  const asx_task_handle waits = spawn([&](asx_cx* cx) {
+    void* value = nullptr;
+    return asx_channel_recv(&rx, cx, &value) == ASX_E_WOULD_BLOCK ? ASX_POLL_PENDING : ASX_POLL_READY;
+  });
+  run();
+  EXPECT_TRUE(look().is_receiver_waiting);
+  ASSERT_EQ(asx_task_request_cancel(rt, waits, ASX_CANCEL_USER, nullptr, nullptr), ASX_OK);
+  run();
+  EXPECT_FALSE(look().is_receiver_waiting);
+  in_poll([&](asx_cx* cx) {
+    void* value = nullptr;
+    EXPECT_EQ(asx_channel_stop_receiving(&rx, cx), ASX_E_INVALID_ARGUMENT);
+    EXPECT_EQ(asx_channel_recv(&rx, cx, &value), ASX_E_WOULD_BLOCK);
+    EXPECT_EQ(asx_channel_stop_receiving(&rx, cx), ASX_OK);
+  });
+  EXPECT_FALSE(look().is_receiver_waiting);
 }
 
 }  // namespace

@@ -191,5 +191,62 @@ TEST_F(capi_values, a_foreign_handle_wakes_and_outlives_its_runtime) {
   asx_foreign_wake(nullptr);
 }
 
+// A program in C may write any byte into a bool.
+TEST_F(capi_values, any_byte_but_zero_is_true) {
+  const auto odd = [](bool& b) { std::memset(&b, 2, 1); };
+  const auto byte_of = [](const bool& b) {
+    unsigned char out = 0;
+    std::memcpy(&out, &b, 1);
+    return out;
+  };
+  asx_cancel_reason why{};
+  why.levels = 1;
+  odd(why.truncated);
+  asx_cancel_reason weak{};
+  weak.levels = 1;
+  asx_cancel_reason stronger{};
+  ASSERT_EQ(asx_cancel_reason_strengthen(&why, &weak, &stronger), ASX_OK);
+  EXPECT_EQ(byte_of(stronger.truncated), 1);
+  asx_outcome cancelled{};
+  cancelled.kind = ASX_OUTCOME_CANCELLED;
+  cancelled.reason.levels = 1;
+  odd(cancelled.overran);
+  asx_outcome joined{};
+  ASSERT_EQ(asx_outcome_join(&cancelled, &cancelled, &joined), ASX_OK);
+  EXPECT_EQ(byte_of(joined.overran), 1);
+  asx_task_spec spec = ASX_TASK_SPEC_INIT;
+  spec.poll = [](void*, asx_cx*) { return ASX_POLL_READY; };
+  odd(spec.is_held);
+  asx_task_handle t{};
+  ASSERT_EQ(asx_task_spawn(rt, root, &spec, &t), ASX_OK);
+  run();
+  EXPECT_EQ(asx_task_release(rt, t), ASX_OK);
+}
+
+TEST_F(capi_values, a_cause_above_32_bits_is_no_cause) {
+  asx_region_handle region{};
+  ASSERT_EQ(asx_region_create(rt, root, nullptr, &region), ASX_OK);
+  asx_region_handle inner{};
+  ASSERT_EQ(asx_region_create(rt, region, nullptr, &inner), ASX_OK);
+  const asx_task_handle t = spawn_in(inner, [](asx_cx* cx) {
+    EXPECT_EQ(asx_cx_waker(cx, nullptr), ASX_OK);
+    return asx_checkpoint(cx) == ASX_OK ? ASX_POLL_PENDING : ASX_POLL_READY;
+  });
+  run();
+  ASSERT_EQ(asx_region_close(rt, region, ASX_CANCEL_USER, "stop"), ASX_OK);
+  asx_task_report report{};
+  report.size = sizeof report;
+  ASSERT_EQ(asx_task_inspect(rt, t, &report), ASX_OK);
+  ASSERT_GE(report.reason.levels, 2);
+  asx_cancel_reason behind{};
+  EXPECT_EQ(asx_cancel_reason_level(rt, &report.reason, 1, &behind), ASX_OK);
+  for (unsigned bit = 32; bit < 64; ++bit) {
+    asx_cancel_reason bent = report.reason;
+    bent.cause ^= std::uint64_t{1} << bit;
+    EXPECT_EQ(asx_cancel_reason_level(rt, &bent, 1, &behind), ASX_E_STALE_HANDLE);
+  }
+  run();
+}
+
 }  // namespace
 }  // namespace asx::capi_testing

@@ -280,8 +280,9 @@ status permit_core::refuse_again() noexcept {
 
 // ---- reserve ------------------------------------------------------------------------------------------------------
 
+// `places`: all of them are taken, so that it cannot wait.
 status channel_core::wait_or_reserve(sender_core& from, cx& c, reserve_wait& w, permit_core& out,
-                                     const tracked_order* promise) noexcept {
+                                     const tracked_order* promise, const std::uint32_t* places) noexcept {
   if (w.is_waiting() && (!waiters_.holds(w) || w.from_ != &from)) w.leave();
   if (promise != nullptr) {
     if (const status s = extension::gate(home, promise->region); s != status::ok) {
@@ -316,6 +317,10 @@ status channel_core::wait_or_reserve(sender_core& from, cx& c, reserve_wait& w, 
     if (waiters_.size() >= most) {
       return extension::refuse(home, event_kind::refused_slot, number, status::resource_exhausted,
                                limit_code::channel_waiters, most);
+    }
+    if (places != nullptr) {
+      return extension::refuse(home, event_kind::refused_slot, number, status::resource_exhausted, limit_code::waiters,
+                               *places);
     }
     w.from_ = &from;
     ++from.pending_;

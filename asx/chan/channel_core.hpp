@@ -166,6 +166,12 @@ class ASX_API channel_core final : public thing {
     }
     return wait_or_reserve(from, c, w, out, promise);
   }
+  /// The same for who has no place to wait in: `limit` places are all taken, and it is refused in place of would_block.
+  [[nodiscard]] status poll_reserve_now(sender_core& from, cx& c, permit_core& out, std::uint32_t limit,
+                                        const tracked_order* promise = nullptr) noexcept {
+    reserve_wait nowhere;
+    return wait_or_reserve(from, c, nowhere, out, promise, &limit);
+  }
   [[nodiscard]] status try_reserve(permit_core& out, const tracked_order* promise = nullptr) noexcept;
   /// ok when a value may be constructed at `tail` and committed without a permit; else disconnected or full.
   [[nodiscard]] status admit_now() const noexcept {
@@ -222,6 +228,10 @@ class ASX_API channel_core final : public thing {
   }
   void drop_receiver() noexcept;
   void stop_waiting() noexcept;
+  /// The task that waits for a message; null when nobody does.
+  [[nodiscard]] const extension::task_record* receiving() const noexcept {
+    return receivers_.empty() ? nullptr : &extension::waiting_task(receiver_wait_);
+  }
 
   // ---- places in the ring
   [[nodiscard]] void* head() const noexcept { return ring_ + std::size_t{head_} * stride_; }
@@ -287,7 +297,7 @@ class ASX_API channel_core final : public thing {
     return at >= slots_ ? at - slots_ : at;
   }
   [[nodiscard]] status wait_or_reserve(sender_core& from, cx& c, reserve_wait& w, permit_core& out,
-                                       const tracked_order* promise) noexcept;
+                                       const tracked_order* promise, const std::uint32_t* places = nullptr) noexcept;
   [[nodiscard]] status wait_or_recv(cx& c) noexcept;
   [[nodiscard]] status look_and_recv(cx& c) noexcept;
   void commit_and_tell(permit_core& p) noexcept;

@@ -23,14 +23,20 @@ void tracked_core::take(permit_core& permit) noexcept {
   permit_ = std::move(permit);
 }
 
-tracked_core tracked_core::of(kernel& k, const permit_name& name, obligation_handle obligation) noexcept {
-  tracked_core out;
-  out.permit_ = permit_core::of(k, name);
+status tracked_core::of(kernel& k, const permit_name& name, obligation_handle obligation, tracked_core& out) noexcept {
+  permit_core named = permit_core::of(k, name);
+  if (named.held_in() != nullptr) {
+    // Only with the obligation that the permit was made with: another one is not its to resolve.
+    const bool is_tracked = named.is_tracked();
+    if (!is_tracked || !(named.slot_->obligation == obligation)) {
+      named.number_ = 0;  // It is held by whoever has it, and not given up here.
+      return is_tracked ? status::stale_handle : status::invalid_argument;
+    }
+  }
+  out.permit_ = std::move(named);
   out.obligation_ = obligation;
-  // Only the obligation that the permit was made with: another one is not its to resolve.
-  if (out.permit_.held_in() != nullptr && !(out.permit_.slot_->obligation == obligation)) out.permit_.number_ = 0;
   out.exceptions_ = exceptions_in_flight();
-  return out;
+  return status::ok;
 }
 
 tracked_core& tracked_core::operator=(tracked_core&& other) noexcept {
@@ -50,6 +56,18 @@ status tracked_core::poll_reserve(sender_core& from, cx& c, reserve_wait& w, tra
   if (core == nullptr) return from.poll_gone(c, w, &promise.region);
   permit_core permit;
   const status s = core->poll_reserve(from, c, w, permit, &promise);
+  if (s == status::ok) out.take(permit);
+  return s;
+}
+
+status tracked_core::poll_reserve_now(sender_core& from, cx& c, std::uint32_t limit, tracked_core& out,
+                                      const std::source_location& site) noexcept {
+  channel_core* const core = from.get();
+  const tracked_order promise{c.region(), site};
+  reserve_wait nowhere;
+  if (core == nullptr) return from.poll_gone(c, nowhere, &promise.region);
+  permit_core permit;
+  const status s = core->poll_reserve_now(from, c, permit, limit, &promise);
   if (s == status::ok) out.take(permit);
   return s;
 }

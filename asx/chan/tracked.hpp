@@ -70,6 +70,9 @@ class ASX_API tracked_core {
 
   [[nodiscard]] static status poll_reserve(sender_core& from, cx& c, reserve_wait& w, tracked_core& out,
                                            const std::source_location& site) noexcept;
+  /// As channel_core::poll_reserve_now.
+  [[nodiscard]] static status poll_reserve_now(sender_core& from, cx& c, std::uint32_t limit, tracked_core& out,
+                                               const std::source_location& site) noexcept;
   [[nodiscard]] static status try_reserve(sender_core& from, region_handle region, tracked_core& out,
                                           const std::source_location& site) noexcept;
   /// The region of the task that is polled; none outside of polls.
@@ -87,7 +90,10 @@ class ASX_API tracked_core {
 
   /// As permit_core's; the obligation is named beside it.
   [[nodiscard]] permit_name leave_to_name() noexcept { return permit_.leave_to_name(); }
-  [[nodiscard]] static tracked_core of(kernel& k, const permit_name& name, obligation_handle obligation) noexcept;
+  /// ok: the permit of that name, held or not. invalid_argument: a plain permit is held there; stale_handle: a tracked
+  /// one is, with another obligation. `out` is left empty then.
+  [[nodiscard]] static status of(kernel& k, const permit_name& name, obligation_handle obligation,
+                                 tracked_core& out) noexcept;
   /// Gives it up as a task that forgot it does.
   void forget() noexcept {
     if (permit_.number_ != 0) drop();

@@ -23,7 +23,7 @@ constexpr std::string_view polls[] = {"pending", "ready", "error", "panicked"};
 constexpr std::string_view limits[] = {
     "no limit",     "tasks",           "regions",          "obligations", "channels", "timers",     "ready_queue",
     "cancel_queue", "channel_waiters", "channel_capacity", "memory",      "trace",    "mask_depth", "cleanup_stack",
-    "finalizers",   "causes",          "region_tasks",     "waiters",     "sync"};
+    "finalizers",   "causes",          "region_tasks",     "waiters",     "sync",     "senders"};
 constexpr std::string_view governors[] = {"no_preference", "meet_deadlines", "drain_obligations", "drain_regions"};
 constexpr std::string_view leaves[] = {"served", "cancelled", "dropped", "disconnected"};
 

@@ -268,6 +268,7 @@ enum class limit_code : std::uint8_t {
   region_tasks,
   waiters,
   sync,
+  senders,  // Of the C interface, where ends lie in a table.
 };
 
 /// Suggestions of the governor, in the order of the specification.

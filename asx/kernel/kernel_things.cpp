@@ -65,7 +65,7 @@ void kernel::resolve(obligation_record& o, obligation_state to, event_kind kind)
 
 // Where a broken promise was made, as a diagnostic beside the event that tells of it.
 void kernel::note_site(const obligation_record& o) noexcept {
-  if (log_.mode() != journal_mode::full) return;
+  if (log_.mode() != journal_mode::full || o.site.line() == 0) return;  // In C nobody knows the place.
   std::string_view file = o.site.file_name();
   if (const std::size_t slash = file.rfind('/'); slash != std::string_view::npos) file.remove_prefix(slash + 1);
   std::array<char, 96> text{};

@@ -61,7 +61,7 @@ NO_TIME = UNLIMITED = 2**64 - 1
 
 _TYPES = {"u8": ctypes.c_uint8, "u16": ctypes.c_uint16, "u32": ctypes.c_uint32, "u64": ctypes.c_uint64,
           "size": ctypes.c_size_t, "bool": ctypes.c_bool, "int": ctypes.c_int, "ptr": c_void_p, "text": ctypes.c_char_p,
-          "void": None}
+          "void": None, "room": ctypes.c_uint32 * 16}
 
 def _struct(name, fields):
     members = []
@@ -100,7 +100,7 @@ _struct("asx_resource_contract", "u32 version, max_tasks, max_regions, max_oblig
         "max_channel_waiters, max_sync, max_ready_queue, max_cancel_queue, max_cleanup_entries, max_cleanup_per_task, "
         "max_finalizers, max_finalizers_per_region, max_tasks_per_region, max_causes, cause_message_bytes, "
         "max_mask_depth, coop_limit, max_ghost_entries; u64 max_bytes, max_trace_events; int overflow; "
-        "bool reserve_all; u32 max_senders, max_waits")
+        "bool reserve_all; u32 max_senders, max_waits; room reserved")
 _config = _struct("asx_runtime_config", "size size; asx_resource_contract contract; u64 seed; u32 workers; int order; "
                   "u32 cancel_streak_limit, timed_streak_limit; int ready_tiebreak, leaks; "
                   "u32 max_unobserved_cancel_polls; int ghosts; u64 coalesce_window_ns; int journaling, clock_kind; "
@@ -127,9 +127,9 @@ text u16: event_kind_name
 int ptr size int: runtime_config_init
 int int int u64 ptr ptr: journal_writer_open
 int ptr ptr: runtime_create runtime_now runtime_next_deadline journal_digest journal_size region_root cx_reason
-int ptr ptr: channel_clone channel_stop_reserving channel_try_reserve send_permit_send channel_try_send channel_try_recv
+int ptr ptr: channel_clone channel_stop_receiving channel_stop_reserving channel_try_reserve send_permit_send channel_try_send channel_try_recv
 int ptr: runtime_destroy checkpoint cx_yield cx_mask sleep_stop channel_drop_sender channel_drop_receiver
-int ptr: channel_stop_receiving journal_writer_close
+int ptr: journal_writer_close
 u64 ptr: cx_now
 int ptr u64 ptr: runtime_run_until_idle runtime_run_until_quiescent
 int ptr u64: runtime_advance cx_consume cx_set_value sleep_until sleep_for
@@ -829,7 +829,7 @@ class Receiver(_End):
             number = c_void_p()
             status = _c.asx_channel_recv(self._at, cx, byref(number))
             return status, _take(number.value) if status == 0 else None
-        return Operation("recv", ask, lambda cx: _c.asx_channel_stop_receiving(self._at))
+        return Operation("recv", ask, lambda cx: _c.asx_channel_stop_receiving(self._at, cx))
 
     @_at_border
     def try_recv(self):
@@ -862,7 +862,7 @@ class Runtime:
             config.seed = _word(seed)
         for limit, number in contract.items():
             kind = dict(config.contract._fields_).get(limit)
-            if kind is None:
+            if kind in (None, _TYPES["room"]):
                 raise TypeError(f"there is no limit '{limit}' in a resource contract")
             setattr(config.contract, limit, _word(number, 1 if limit in _SWITCHES else 8 * sizeof(kind)))
         if log is not None:  # Kept as long as this runtime, which calls it.

@@ -65,6 +65,19 @@ int main(void) {
 ALLOCATORS = re.compile(r"\b(malloc|calloc|realloc|free|aligned_alloc|posix_memalign|_Zn[wa]\w*|_Zd[la]\w*)\b")
 
 
+RIGHT_CALLS = ROOT / "asx/capi/testing/right_calls.hpp"
+
+
+def code_of(*files):
+    """Without comments and texts: only what is called there."""
+    text = "\n".join(f.read_text() for f in files)
+    return re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', " ", text, flags=re.S)
+
+
+def not_called(names, code):
+    return [name for name in names if not re.search(rf"\b{name}\(", code)]
+
+
 def nm(*words):
     return subprocess.run(["nm", *words], capture_output=True, text=True, check=True).stdout
 
@@ -109,9 +122,19 @@ class the_c_interface(unittest.TestCase):
                 self.assertIn(line, re.sub(r"\s*\n \* ", " ", comment), f"{name}: say `{line}...` in its comment")
 
     def test_every_function_is_tested(self):
-        tests = "".join(p.read_text() for p in (ROOT / "asx/capi").glob("*_test.c*"))
-        for name in DECLARED:
-            self.assertRegex(tests, rf"\b{name}\b", f"{name} is in no test of asx/capi")
+        tests = code_of(*(ROOT / "asx/capi").glob("*_test.c*"), RIGHT_CALLS)
+        self.assertEqual(not_called(DECLARED, tests), [], "called by no test of asx/capi")
+
+    def test_every_function_of_the_runtimes_thread_is_refused_to_strangers(self):
+        calls = code_of(RIGHT_CALLS)
+        of_the_thread = [name for name, (comment, _) in DECLARED.items()
+                         if "Thread: the runtime's" in re.sub(r"\s*\n \* ", " ", comment)]
+        self.assertGreater(len(of_the_thread), 90)
+        self.assertEqual(not_called(of_the_thread, calls), [], f"add right calls to {RIGHT_CALLS.relative_to(ROOT)}")
+
+    def test_every_function_is_fuzzed(self):
+        fuzzed = code_of(*(ROOT / "tests/fuzz").glob("capi*"))
+        self.assertEqual(not_called(DECLARED, fuzzed), [], "called by no fuzzer: tests/fuzz/capi*")
 
     def test_the_library_exports_these_functions_and_nothing_else(self):
         exported = {line.split()[-1] for line in nm("-D", "--defined-only", str(LIBRARY)).splitlines()}
@@ -178,6 +201,7 @@ class the_c_interface(unittest.TestCase):
 
     def test_the_binary_interface_is_the_one_that_is_kept(self):
         if not shutil.which("abidiff"):
+            self.assertNotEqual(os.environ.get("CI"), "true", "abigail-tools are not there; ./x installs them")
             self.skipTest("abigail-tools are not there")
         kept = ROOT / "abi/libasx_c.abi"
         with tempfile.TemporaryDirectory() as folder:

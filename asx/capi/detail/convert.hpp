@@ -52,6 +52,13 @@ template <class T>
   return ASX_OK;
 }
 
+/// A bool of C's: a program that writes another byte than 0 or 1 means true, and C++ must not load it as a bool.
+[[nodiscard]] inline bool is_set(const bool& given) noexcept {
+  unsigned char byte = 0;
+  std::memcpy(&byte, &given, sizeof byte);
+  return byte != 0;
+}
+
 /// All limits that both forms of a contract have, either way.
 template <class From, class To>
 void copy_limits(const From& from, To& to) noexcept {
@@ -77,7 +84,7 @@ void copy_limits(const From& from, To& to) noexcept {
   to.max_ghost_entries = from.max_ghost_entries;
   to.max_bytes = from.max_bytes;
   to.max_trace_events = from.max_trace_events;
-  to.reserve_all = from.reserve_all;
+  to.reserve_all = is_set(from.reserve_all);
   to.overflow = static_cast<decltype(to.overflow)>(from.overflow);
 }
 
@@ -119,16 +126,20 @@ void copy_limits(const From& from, To& to) noexcept {
           r.cause.index,
           r.cause.generation};
 }
+/// None when the number names no level of any chain.
+[[nodiscard]] inline cause_ref cause_of(const asx_cancel_reason& r) noexcept {
+  return r.cause <= UINT32_MAX ? cause_ref{static_cast<std::uint32_t>(r.cause), r.cause_life} : cause_ref{};
+}
 [[nodiscard]] inline cancel_reason in(const asx_cancel_reason& r) noexcept {
   cancel_reason to;
   to.kind = in(r.kind);
-  to.truncated = r.truncated;
+  to.truncated = is_set(r.truncated);
   to.levels = r.levels;
   to.origin_region = region_id{r.origin_region};
   to.origin_task = task_id{r.origin_task};
   to.timestamp = instant{r.timestamp};
   to.message = text(r.message);
-  to.cause = {static_cast<std::uint32_t>(r.cause), r.cause_life};
+  to.cause = cause_of(r);
   return to;
 }
 
@@ -154,14 +165,14 @@ void copy_limits(const From& from, To& to) noexcept {
 /// False: a number in it is none.
 [[nodiscard]] inline bool in(const asx_outcome& o, task_outcome& to) noexcept {
   switch (o.kind) {
-    case ASX_OUTCOME_OK: to = o.has_value ? task_outcome::ok(o.value) : task_outcome::ok(); return true;
+    case ASX_OUTCOME_OK: to = is_set(o.has_value) ? task_outcome::ok(o.value) : task_outcome::ok(); return true;
     case ASX_OUTCOME_ERR:
       if (!is_status(o.error)) return false;
       to = task_outcome::err({static_cast<status>(o.error), o.detail});
       return true;
     case ASX_OUTCOME_CANCELLED:
       if (!is_status(o.error) || !is_kind(o.reason.kind)) return false;
-      to = task_outcome::cancelled({in(o.reason), o.overran, static_cast<status>(o.error), o.detail});
+      to = task_outcome::cancelled({in(o.reason), is_set(o.overran), static_cast<status>(o.error), o.detail});
       return true;
     case ASX_OUTCOME_PANICKED: to = task_outcome::panicked({.text = text(o.panic)}); return true;
   }

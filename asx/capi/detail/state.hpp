@@ -30,6 +30,16 @@
 #include "asx/runtime/runtime.hpp"
 
 namespace asx::capi {
+struct task_frame;
+}
+
+struct asx_cx {
+  asx_runtime* home = nullptr;
+  asx::cx* current = nullptr;  // Null while its task is not polled.
+  asx::capi::task_frame* frame = nullptr;
+};
+
+namespace asx::capi {
 
 enum class wait_kind : std::uint8_t { reserve, join, closed };
 
@@ -43,9 +53,10 @@ struct wait_cell {
   reserve_wait place{};
 };
 
-/// A task as C has it.
+/// A task as C has it. Its memory is the table's, and stays readable when the task has ended: a cx that was kept is
+/// looked at, and refused.
 struct task_frame {
-  asx_runtime* home = nullptr;
+  asx_cx face{};
   asx_poll_fn poll = nullptr;
   void* context = nullptr;
   asx_drop_fn drop = nullptr;
@@ -70,8 +81,14 @@ struct call_cell {
 };
 
 struct slot_cell {
+  slot_cell() noexcept = default;
+  slot_cell(const slot_cell&) = delete;
+  slot_cell& operator=(const slot_cell&) = delete;
+  ~slot_cell();
+
   task_slot slot{};
-  bool is_spoken_for = false;  // It is being abandoned, and what that sets off must not do it again.
+  task_frame* frame = nullptr;  // Of the task to be: a commit asks for nothing.
+  bool is_spoken_for = false;   // It is being abandoned, and what that sets off must not do it again.
 };
 
 struct sender_cell {
@@ -88,12 +105,6 @@ struct value_cell {
 };
 
 }  // namespace asx::capi
-
-struct asx_cx {
-  asx_runtime* home = nullptr;
-  asx::cx* current = nullptr;  // Null outside of polls.
-  asx::capi::task_frame* frame = nullptr;
-};
 
 struct asx_journal_writer {
   /// A journal is of one run: a writer goes this way once, and never back.
@@ -118,7 +129,6 @@ struct asx_runtime {
   std::uint32_t depth = 0;  // Calls that are open.
   bool is_in_hook = false;
   std::size_t head = 0;  // Bytes of the caller's memory that this object takes; 0 when the memory is another.
-  asx_cx polled{};
   std::uint64_t holds = 0;
   asx_runtime_config given;
   asx::bump_memory bump;
@@ -199,6 +209,8 @@ inline constexpr std::uint16_t receiver_mask = 0x0200;
 inline constexpr std::uint16_t permit_mask = 0x0400;
 inline constexpr std::uint16_t slot_mask = 0x0800;
 inline constexpr std::uint16_t cleanup_mask = 0x1000;
+// Marks the obligation of a tracked permit, beside what the kernel has in the mask.
+inline constexpr std::uint64_t permit_bits = std::uint64_t{permit_mask} << 32;
 
 [[nodiscard]] constexpr region_handle in(asx_region_handle h) noexcept {
   return region_handle::from({h.word, h.generation});

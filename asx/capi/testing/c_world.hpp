@@ -344,7 +344,7 @@ class c_world final : public world {
     return in(s);
   }
   void stop_recv(ref receiver) override {
-    if (receiver < receivers_.size()) static_cast<void>(asx_channel_stop_receiving(&receivers_[receiver]));
+    if (receiver < receivers_.size()) static_cast<void>(asx_channel_stop_receiving(&receivers_[receiver], polled_));
   }
   bool is_held(ref permit) override {
     if (permit >= permits_.size()) return false;
@@ -565,6 +565,7 @@ class c_world final : public world {
   }
 
   asx_runtime* rt_ = nullptr;
+  asx_cx* polled_ = nullptr;
   event_sink sink_{};
   std::uint64_t fatal_calls_ = 0;
   std::vector<std::uint64_t> destroyed_;

@@ -1,9 +1,23 @@
 // How a runtime is made, and how a scripted task is polled, through asx.h.
 #include "asx/capi/testing/world_c.hpp"
 
+#include "asx/capi/detail/state.hpp"
 #include "asx/capi/testing/c_world.hpp"
 
 namespace asx::scenario::detail {
+
+namespace {
+
+// A receiver that moves to another task takes the wait with it. C has no moves, and refuses a second task while
+// one waits; here the first one's wait is given up in its name.
+void end_wait_of_another(const asx_channel_receiver& rx, const asx_cx& by) {
+  const slab_key key = capi::key_of(rx.word, rx.generation, type_tag::channel, capi::receiver_mask);
+  const capi::receiver_cell* const cell = rx.runtime->receivers.find(key);
+  channel_core* const c = cell == nullptr ? nullptr : cell->end.get();
+  if (c != nullptr && c->receiving() != &extension::task_of(*by.current)) c->stop_waiting();
+}
+
+}  // namespace
 
 class c_face final : public poll_face {
  public:
@@ -53,6 +67,7 @@ class c_face final : public poll_face {
     if (receiver >= home_.receivers_.size()) return status::stale_handle;
     void* m = nullptr;
     asx_channel_receiver rx = home_.receivers_[receiver];
+    end_wait_of_another(rx, *cx_);
     const asx_status s = asx_channel_recv(&rx, cx_, &m);
     if (s == ASX_OK) value = take_message(m);
     return in(s);
@@ -140,6 +155,7 @@ void c_world::take_down() {
 asx_poll_result c_world::poll(void* self, asx_cx* cx) {
   auto& f = *static_cast<frame*>(self);
   c_face face(*f.home, cx);
+  f.home->polled_ = cx;
   switch (f.order.poll(f.order.script, face)) {
     case poll_answer::pending: return ASX_POLL_PENDING;
     case poll_answer::ready: return ASX_POLL_READY;
