@@ -127,7 +127,8 @@ text u16: event_kind_name
 int ptr size int: runtime_config_init
 int int int u64 ptr ptr: journal_writer_open
 int ptr ptr: runtime_create runtime_now runtime_next_deadline journal_digest journal_size region_root cx_reason
-int ptr ptr: channel_clone channel_stop_receiving channel_stop_reserving channel_try_reserve send_permit_send channel_try_send channel_try_recv
+int ptr ptr: channel_clone channel_stop_receiving channel_stop_reserving channel_try_reserve send_permit_send
+int ptr ptr: channel_try_send channel_try_recv
 int ptr: runtime_destroy checkpoint cx_yield cx_mask sleep_stop channel_drop_sender channel_drop_receiver
 int ptr: journal_writer_close
 u64 ptr: cx_now
