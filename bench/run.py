@@ -125,6 +125,8 @@ def main(words):
                                              or (p.kind == "compile" and n in p.libraries) for p in options.problems)]
     versions = libraries.versions(there, options.cxx)
     say(report.machine_lines(machine, versions, options.cpu))
+    for name, why in builder.absent.items():
+        say(f"skip {name}: {why}")
     say(f"built in {time.monotonic() - began:.0f} s")
     results = []
     for problem in options.problems:
@@ -133,7 +135,7 @@ def main(words):
         result.skipped.update({n: why for (place, n), why in builder.skipped.items()
                                if place == problem.place() and n in problem.libraries})
         results.append(result)
-        say(report.text_of(result))
+        say(report.text_of(result, builder.absent))
     seconds = time.monotonic() - began
     if options.svg:
         options.svg.write_text(picture.document(results))
@@ -147,4 +149,7 @@ def main(words):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,6 +1,6 @@
 // bench/channel/floor_threads.hpp - the least code that takes messages from threads to a thread: a ring of slots, each
-// with a number that says whose turn it is. Who comes too early waits for that number: for a moment in a loop, then
-// asleep in the kernel (std::atomic::wait does both).
+// with a number that says whose turn it is. Who comes too early looks again a while, letting others run, since to sleep
+// and be woken takes longer than many messages; then it sleeps in the kernel.
 //
 // A thread a producer, since there are no tasks; the receiver is the thread that calls.
 #pragma once
@@ -38,8 +38,13 @@ class threads_stream {
 
     void await(int wanted) {
       // Acquire: what the other side wrote before it passed the turn on.
-      for (int now = turn.load(std::memory_order_acquire); now != wanted; now = turn.load(std::memory_order_acquire)) {
-        turn.wait(now, std::memory_order_acquire);
+      int now = turn.load(std::memory_order_acquire);
+      for (int looks = 0; now != wanted; ++looks, now = turn.load(std::memory_order_acquire)) {
+        if (looks < 200) {
+          std::this_thread::yield();
+        } else {
+          turn.wait(now, std::memory_order_acquire);
+        }
       }
     }
     void pass(int next) {

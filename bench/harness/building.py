@@ -20,24 +20,25 @@ def newest(paths):
 
 
 class Builder:
-    """`skipped` says what could not be built and why: {(folder, library): why}."""
+    """`absent` says which libraries are not there and why, `skipped` what is not built for that or another reason:
+    {(folder, library): why}."""
 
     def __init__(self, directory, compiler, jobs, progress, library=None):
         self.directory, self.compiler, self.jobs, self.progress = directory, compiler, jobs, progress
         self.library = library          # A libasx.a that is there already.
-        self.programs, self.skipped = {}, {}
+        self.programs, self.absent, self.skipped = {}, {}, {}
         self.env = {**os.environ, "GOTOOLCHAIN": "local", "GOFLAGS": "", "CCACHE_SLOPPINESS": "time_macros"}
 
     def build(self, problems, names):
         """Programs of the problems by the libraries named: {(folder, library): path}."""
         self.directory.mkdir(parents=True, exist_ok=True)
-        wanted, absent = [], {}
+        wanted = []
+        whys = {n: why_absent(LIBRARIES[n], self.compiler) for p in problems for n in p.libraries if n in names}
+        self.absent = {n: why for n, why in whys.items() if why}
         for problem in problems:
             for name in (n for n in problem.libraries if n in names):
-                if name not in absent:
-                    absent[name] = why_absent(LIBRARIES[name], self.compiler)
-                if absent[name]:
-                    self.skipped[problem.place(), name] = absent[name]
+                if name in self.absent:
+                    self.skipped[problem.place(), name] = self.absent[name]
                 elif problem.kind != "compile" and (problem.place(), name) not in wanted:
                     wanted.append((problem.place(), name))
             for through in sorted({r.through for r in problem.runs if r.through}):

@@ -21,9 +21,10 @@ def steps(problem, names, programs, options):
         compiler = next((c for c in candidates if shutil.which(c)), None)
         if compiler is None:
             continue
+        pin = ["taskset", "-c", str(options.cpu)] if options.cpu is not None and shutil.which("taskset") else []
         for style, flags in STYLES.items():
             for name in names:
-                command = [compiler, "-std=c++20", "-O0", *flags, "-I", str(ROOT), "-c", str(folder / f"{name}.cpp"),
+                command = [*pin, compiler, "-std=c++20", "-O0", *flags, "-I", str(ROOT), "-c", str(folder / f"{name}.cpp"),
                            "-o", os.devnull]
                 out.append((name, lambda command=command, workload=label + style: compile_time(command, workload)))
     for name in names:

@@ -35,13 +35,14 @@ def verdict_line(v, word="aim"):
     return f"{head}: {v['ratio']:.2f}{to}, {'met' if v['is_met'] else 'MISSED'}"
 
 
-def text_of(result):
+def text_of(result, told=()):
+    """Libraries in `told` are known to be absent."""
     problem = result.problem
     lines = ["", f"{problem.name}: {problem.what}",
              f"  {problem.unit}; {CLOCKS[problem.kind] if problem.value == 'ns' else 'resident memory'}; "
              f"median of {result.reps}, ± half the spread"]
     lines += [f"  {note}" for note in problem.notes]
-    lines += [f"  skip {name}: {why}" for name, why in result.skipped.items()]
+    lines += [f"  skip {name}: {why}" for name, why in result.skipped.items() if name not in told]
     names = result.libraries()
     if not names:
         return "\n".join([*lines, "  nothing was measured", *broken(result)])
@@ -58,11 +59,16 @@ def text_of(result):
         lines.append("  asx over each of the others:")
         lines += grid(["", *others], [[w, *(number(result.ratio(w, n)) for n in others)] for w in result.workloads
                                       if result.median(w, "asx") is not None])
-    if problem.without_allocations and result.counted:
-        counted = [n for n in names if any(k[1] == n for k in result.counted)]
+    if problem.is_added and "asx" in names:
+        lines.append("  what each adds to asx:")
+        lines += grid(["", *others], [[w, *(number(result.median(w, n) - result.median(w, "asx")) for n in others)]
+                                      for w in result.workloads if all(result.median(w, n) for n in ("asx", *others))])
+    guarded = [w for w in result.workloads if any((w, n) in result.counted for n in problem.without_allocations)]
+    if guarded:
+        counted = [n for n in names if any((w, n) in result.counted for w in guarded)]
         lines.append("  allocations a thousand operations, in the steady state:")
         lines += grid(["", *counted], [[w, *(per_thousand(result.counted.get((w, n))) for n in counted)]
-                                       for w in result.workloads if any((w, n) in result.counted for n in counted)])
+                                       for w in guarded])
     lines += [verdict_line(v) for v in result.verdicts(problem.aims)]
     lines += broken(result)
     return "\n".join(lines)

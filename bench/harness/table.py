@@ -53,6 +53,7 @@ class Problem:
     guards: tuple = ()          # Aims that must hold: a run that breaks one fails.
     by_size: bool = False       # The number of things is a part of the workload's name.
     without_allocations: tuple = ()  # Libraries that must not ask for memory in the steady state: a guard, too.
+    is_added: bool = False      # The others are asx and something more: the difference is told, too.
     notes: tuple = ()
 
     def place(self):
@@ -69,7 +70,7 @@ PROBLEMS = [
         (Run((1_000_000, 3), (200_000, 3)),),
         aims=(Aim(0.25, BEST),)),
     Problem(
-        "spawn", "tasks that begin and end", "ns a task", ("asx", "floor", "asio", "tbb", "tokio", "go"),
+        "spawn", "tasks that begin and end, a thousand at a time and a million at once", "ns a task", ("asx", "floor", "asio", "tbb", "tokio", "go"),
         (Run((500_000, 1_000_000, 2), (100_000, 100_000, 3)),),
         aims=(Aim(0.2, "tokio", workloads=("batches of 1,000",)), Aim(1.0, "tbb", workloads=("batches of 1,000",)))),
     Problem(
@@ -79,7 +80,8 @@ PROBLEMS = [
          Run(("threads", 200_000, 3), ("threads", 50_000, 3), libraries=("floor", "tokio", "go"), threads=2)),
         aims=(Aim(0.2, "tokio", workloads=ONE_THREAD), Aim(0.6, BEST, workloads=ONE_THREAD)),
         without_allocations=("asx", "asx_poll"),
-        notes=("asx: one thread only",)),
+        notes=("asx: one thread only",
+               "asx: coroutines; asx_poll: poll functions; asio_try: try_send and try_receive before the await")),
     Problem(
         "ping_pong", "a value there, its successor back, through channels of capacity 1", "ns a round trip",
         ("asx", "asx_poll", "floor", "asio", "asio_try", "tokio", "go"),
@@ -89,6 +91,7 @@ PROBLEMS = [
         "timers", "timers in a set of n: register, cancel, replace, expire in order", "ns a timer",
         ("asx", "priority_queue", "multimap", "asio", "libuv", "libev", "tokio", "go"),
         (Run((10_000, 7), (10_000, 3)), Run((1_000_000, 1), (100_000, 1))), by_size=True, reps=3, quick_reps=2,
+        notes=("asx: its wheel; priority_queue and multimap are there for orientation",),
         aims=(Aim(0.5, "best event loop", LOOPS, ("register", "cancel", "churn")),
               Aim(0.6, "best event loop", LOOPS, ("expire_all", "expire_steps")))),
     Problem(
@@ -115,7 +118,7 @@ PROBLEMS = [
         notes=("asx: one thread only", "the floor is plain recursion without tasks")),
     Problem(
         "journal", "what the journal adds to a yield and to a message", "ns each", ("asx", "asx_digest", "asx_full"),
-        (Run((500_000, 3), (100_000, 3)),),
+        (Run((500_000, 3), (100_000, 3)),), is_added=True,
         notes=("asx: journal off; asx_digest: the digest alone; asx_full: every event kept in the ring, too",)),
     Problem(
         "startup", "a runtime is made, runs one task, and is gone", "ns each", ("asx", "floor", "asio", "tokio", "go"),

@@ -31,7 +31,7 @@ func main() {
 	shared.Measure("batches of 1,000", shared.Number(1), rounds, shared.ProcessorNs, func(n uint64) bool {
 		return run(n, 1000) == sum(n)
 	})
-	shared.Measure("a million at once", shared.Number(2), rounds, shared.ProcessorNs, func(n uint64) bool {
+	shared.Measure("all at once", shared.Number(2), rounds, shared.ProcessorNs, func(n uint64) bool {
 		return run(n, n) == sum(n)
 	})
 }

@@ -25,5 +25,5 @@ fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let sum = |n: u64| n * (n - 1) / 2;
     measure("batches of 1,000", number(1), number(3), processor_ns, |n| runtime.block_on(run(n, 1000)) == sum(n));
-    measure("a million at once", number(2), number(3), processor_ns, |n| runtime.block_on(run(n, n)) == sum(n));
+    measure("all at once", number(2), number(3), processor_ns, |n| runtime.block_on(run(n, n)) == sum(n));
 }

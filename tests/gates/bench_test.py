@@ -165,6 +165,7 @@ sys.exit({end})
         result = self.measure()
         self.assertEqual(self.started.read_text().split(), ["asx", "go", "asx", "asx"])  # It is not tried again.
         self.assertIn("skip go: failed with 3", report.text_of(result))
+        self.assertNotIn("skip go", report.text_of(result, told={"go": "it was told before"}))
         self.assertEqual(result.libraries(), ["asx"])
         self.assertEqual(report.broken(result), [])
         self.program("asx", [1, 2, 3], end=1)
@@ -196,6 +197,11 @@ sys.exit({end})
     def again(self):
         self.started.write_text("")
         return self.measure()
+
+    def test_what_something_adds_to_asx_is_told_as_a_difference(self):
+        self.program("asx", [10, 10, 10])
+        self.program("asx_full", [52.5, 52.5, 52.5])
+        self.assertRegex(report.text_of(self.measure(is_added=True)), r"adds to asx:\n +asx_full\n +w +42.5")
 
     def test_a_guard_that_is_met_is_silent_and_one_that_is_not_breaks(self):
         self.program("asx", [6, 6, 6])
