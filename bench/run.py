@@ -117,7 +117,7 @@ def main(words):
     say = (lambda text: None) if options.json else (lambda text: print(text, flush=True))
     progress = measuring.Progress()
     builder = building.Builder(options.build, options.cxx, options.jobs, progress, options.library)
-    builder.build(options.problems, options.names)
+    builder.build(options.problems, options.names, options.quick)
     progress.clear()
     builder.programs["libasx"] = builder.library
     machine = measuring.machine()

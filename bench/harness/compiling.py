@@ -15,7 +15,7 @@ STYLES = {"": [], " single": ["-DBENCH_SINGLE_HEADERS"]}
 
 
 def steps(problem, names, programs, options):
-    """As measuring.steps_of. The library asx is built; its archive is programs['libasx']."""
+    """As measuring.steps_of. The archive of asx is programs['libasx']; sizes are told when it is there: not --quick."""
     out, folder, sizes = [], BENCH / problem.place(), {}
     for label, candidates in COMPILERS.items():
         compiler = next((c for c in candidates if shutil.which(c)), None)
@@ -24,10 +24,10 @@ def steps(problem, names, programs, options):
         pin = ["taskset", "-c", str(options.cpu)] if options.cpu is not None and shutil.which("taskset") else []
         for style, flags in STYLES.items():
             for name in names:
-                command = [*pin, compiler, "-std=c++20", "-O0", *flags, "-I", str(ROOT), "-c", str(folder / f"{name}.cpp"),
-                           "-o", os.devnull]
+                command = [*pin, compiler, "-std=c++20", "-O0", *flags, "-I", str(ROOT), "-c",
+                           str(folder / f"{name}.cpp"), "-o", os.devnull]
                 out.append((name, lambda command=command, workload=label + style: compile_time(command, workload)))
-    for name in names:
+    for name in names if programs["libasx"] else ():
         library = LIBRARIES[name]
         objects = [str(programs["libasx"])] if library.uses_asx() else []
         target = options.build / problem.place() / name

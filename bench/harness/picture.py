@@ -6,7 +6,7 @@ import math
 from harness import scaling
 from harness.libraries import LIBRARIES
 
-WIDTH, LEFT, RIGHT, ROW = 980, 250, 720, 20
+WIDTH, LEFT, RIGHT, ROW = 1040, 240, 730, 20
 WIDEST = 50.0  # Beyond so many times more or less a dot lies on the edge, hollow.
 LINES = ["#1b6ca8", "#d1495b", "#2a9d8f", "#e08e2b", "#7b5ea7", "#5f6b76", "#8a5a44", "#c13584"]
 
@@ -75,7 +75,7 @@ def ratios(results, top):
                 goal = 1 / v["at_most"]
                 if low < goal < high:
                     rows.append(triangle(at(goal), y + 3, "#2e7d32" if v["is_met"] else "#c62828"))
-            said = "; ".join(f"{v['ratio']:.2f} × {v['library']}, aim {v['at_most']:g}" for v in judged)
+            said = ", ".join(f"{v['ratio']:.2f} × {v['library']} (≤ {v['at_most']:g})" for v in judged)
             missed = any(not v["is_met"] for v in judged)
             rows.append(text(RIGHT + 12, mid + 4, said, 11, color="#c62828" if missed else "#2e7d32"))
             for name in reversed(names):

@@ -3,7 +3,7 @@
 from harness import scaling
 
 CLOCKS = {"programs": "processor time on one thread, wall time on several", "compile": "the compiler's processor time",
-          "scaling": "wall time"}
+          "scaling": "processor time from 1,000 on, wall time below"}
 
 
 def number(value):
@@ -81,13 +81,11 @@ def per_thousand(counted):
 def scaling_lines(result):
     sizes = scaling.sizes_of(result)
     grown = scaling.growth(result)
-    rows = [[g["operation"], *(number(g["costs"].get(n)) for n in sizes), number(g["growth"]),
+    rows = [[g["operation"], *(number(g["costs"].get(n)) for n in sizes), number(g["growth"]), number(g["allowed"]),
              "" if g["is_met"] is None else "ok" if g["is_met"] else "TOO MUCH"] for g in grown]
-    lines = grid(["", *(f"{n:,}" for n in sizes), "growth", ""], rows)
-    allowed = next((g["allowed"] for g in grown if g["allowed"]), None)
-    if allowed:
-        lines.append(f"  growth: from {scaling.FROM:,} to {sizes[-1]:,}; at most {allowed:.1f}: that of log n, times "
-                     f"{scaling.CACHE:g} for what no longer lies in a cache")
+    lines = grid(["", *(f"{n:,}" for n in sizes), "growth", "allowed", ""], rows)
+    lines.append(f"  growth: from {scaling.FROM:,} to {sizes[-1]:,}. allowed: {scaling.NOISE:g} x the growth of log n, "
+                 f"and {scaling.READS} reads of memory")
     return [*lines, *broken(result)]
 
 
@@ -96,8 +94,8 @@ def broken(result):
     out = [verdict_line(v, "BROKEN") for v in result.verdicts(result.problem.guards) if v["is_met"] is False]
     out += [f"  BROKEN: {name} asks for memory in the steady state of {workload}" for name, workload in result.greedy()]
     if result.problem.kind == "scaling":
-        out += [f"  BROKEN: {g['operation']} costs {g['growth']:.1f} times as much at the largest size; "
-                f"{g['allowed']:.1f} are allowed" for g in scaling.growth(result) if g["is_met"] is False]
+        out += [f"  BROKEN: {g['operation']} costs {g['growth']:.1f} times as much with {max(g['costs']):,} as with "
+                f"{scaling.FROM:,}" for g in scaling.growth(result) if g["is_met"] is False]
     if "asx" in result.skipped:
         out.append(f"  BROKEN: asx {result.skipped['asx']}")
     return out

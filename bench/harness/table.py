@@ -70,7 +70,8 @@ PROBLEMS = [
         (Run((1_000_000, 3), (200_000, 3)),),
         aims=(Aim(0.25, BEST),)),
     Problem(
-        "spawn", "tasks that begin and end, a thousand at a time and a million at once", "ns a task", ("asx", "floor", "asio", "tbb", "tokio", "go"),
+        "spawn", "tasks that begin and end, a thousand at a time and a million at once", "ns a task",
+        ("asx", "floor", "asio", "tbb", "tokio", "go"),
         (Run((500_000, 1_000_000, 2), (100_000, 100_000, 3)),),
         aims=(Aim(0.2, "tokio", workloads=("batches of 1,000",)), Aim(1.0, "tbb", workloads=("batches of 1,000",)))),
     Problem(
@@ -96,7 +97,7 @@ PROBLEMS = [
               Aim(0.6, "best event loop", LOOPS, ("expire_all", "expire_steps")))),
     Problem(
         "parked", "memory of a million tasks that wait for a slot of a channel, or for time", "bytes a task",
-        ("asx", "asio", "tokio", "go"),
+        ("asx", "floor", "asio", "tokio", "go"),
         (Run((1_000_000, 1, "channel"), (100_000, 1, "channel"),
              # Asio searches a channel's queue for each cancel: all of them would take the square of their number.
              instead={"asio": ((20_000, 1, "channel"), (10_000, 1, "channel"))}),
@@ -105,7 +106,7 @@ PROBLEMS = [
         aims=(Aim(1.0, "tokio", workloads=("channel",)), Aim(0.3, "tokio", workloads=("timer",)))),
     Problem(
         "cancel", "100,000 tasks wait for a slot of a channel, or for time; all are cancelled and end", "ns a task",
-        ("asx", "asio", "tokio", "go"),
+        ("asx", "floor", "asio", "tokio", "go"),
         (Run((100_000, 3, "channel"), (10_000, 3, "channel"),
              instead={"asio": ((10_000, 3, "channel"), (1_000, 3, "channel"))}),
          Run((100_000, 3, "timer"), (10_000, 3, "timer"))),
@@ -127,7 +128,7 @@ PROBLEMS = [
         notes=("the second is a whole process from start to end: wall time", "go: its runtime is the process's")),
     Problem(
         "compile_time", "hello-region and Asio's coroutine hello: seconds to compile, bytes of the program",
-        "seconds, or bytes", ("asx", "floor", "asio"), (), kind="compile", reps=5, quick_reps=3,
+        "seconds, or bytes", ("asx", "floor", "asio"), (), kind="compile", reps=5, quick_reps=2,
         aims=(Aim(0.5, "asio", workloads=("g++", "clang++")),),
         # What the aim says, and the spread of such a measurement: it catches a heavy include, not a slow minute.
         guards=(Aim(0.65, "asio", workloads=("g++", "clang++")),),
@@ -137,6 +138,6 @@ PROBLEMS = [
         ("asx",),
         tuple(Run((n,), (n,) if n in (10, 1_000, 100_000) else ())
               for n in (10, 100, 1_000, 10_000, 100_000, 1_000_000)),
-        kind="scaling", by_size=True, reps=3, quick_reps=2),
+        kind="scaling", by_size=True, reps=2, quick_reps=2),
 ]
 NAMES = [p.name for p in PROBLEMS]

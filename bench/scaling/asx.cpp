@@ -13,11 +13,13 @@
 //     waiters   wait      n coroutines wait for a slot of one channel                                ns a waiter
 //               grant     a receive each: the next one is woken, sends, and ends                     ns a waiter
 //               leave     all are cancelled one by one in random order, and end                      ns a waiter
+//     memory    touch     a read from one of n records of 1 KiB, in random order: what the machine
+//                         itself takes, and by which the others are judged                           ns a read
 //
 // `tasks` and `waiters` once with the journal off and once with its digest. The whole is done several times with few,
 // so that something is there to measure, and twice with a million, of which the second counts: the pools have grown
-// then. Reported are medians of wall time, which is the only clock that can be read within a few nanoseconds; its own
-// cost is taken off. Argument: n.
+// then. Reported are medians of processor time from a thousand on; with fewer of wall time, whose clock can be read
+// within a few nanoseconds. The clock's own cost is taken off. Argument: n.
 #include <chrono>
 #include <map>
 #include <string>
@@ -30,17 +32,17 @@ namespace {
 using asx::status;
 using bench::require;
 
-std::uint64_t now_ns() {
+std::uint64_t quick_ns() {
   return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 }
 
 class table {
  public:
-  explicit table(std::uint64_t n) : n_(n) {
+  explicit table(std::uint64_t n) : n_(n), clock_(n < 1000 ? &quick_ns : &bench::processor_ns) {
     std::vector<double> costs;
     for (int i = 0; i < 1001; ++i) {
-      const std::uint64_t begin = now_ns();
-      costs.push_back(static_cast<double>(now_ns() - begin));
+      const std::uint64_t begin = clock_();
+      costs.push_back(static_cast<double>(clock_() - begin));
     }
     clock_ns_ = bench::median(costs);
   }
@@ -50,9 +52,9 @@ class table {
 
   template <class Body>
   void timed(const std::string& what, std::uint64_t operations, Body body) {
-    const std::uint64_t begin = now_ns();
+    const std::uint64_t begin = clock_();
     body();
-    const double took = static_cast<double>(now_ns() - begin) - clock_ns_;
+    const double took = static_cast<double>(clock_() - begin) - clock_ns_;
     if (is_warm_) times_[what].push_back(std::max(took, 0.0) / static_cast<double>(operations));
   }
   void print() const {
@@ -64,6 +66,7 @@ class table {
 
  private:
   std::uint64_t n_;
+  std::uint64_t (*clock_)();
   double clock_ns_ = 0;
   bool is_warm_ = false;
   std::map<std::string, std::vector<double>> times_;
@@ -265,6 +268,27 @@ void measure_waiters(table& t, std::uint32_t n, asx::journal_mode mode, const st
   }
 }
 
+// ---- memory
+
+void measure_memory(table& t, std::uint32_t n) {
+  struct alignas(64) record {
+    std::uint32_t next;
+    char rest[1020];
+  };
+  std::vector<record> all(n);
+  const std::vector<std::uint32_t> order = shuffled(n);
+  for (std::uint32_t i = 0; i < n; ++i) all[order[i]].next = order[(i + 1) % n];
+  const std::uint32_t reads = std::max(n, 10'000U);
+  std::uint32_t at = 0;
+  for (int round = 0; round < 3; ++round) {
+    t.warm(round > 0);
+    t.timed("memory: touch", reads, [&] {
+      for (std::uint32_t i = 0; i < reads; ++i) at = all[at].next;  // The next is not known before this one is read.
+    });
+  }
+  require(at < n, "the chain is a ring");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -278,6 +302,7 @@ int main(int argc, char** argv) {
   }
   measure_regions(t, n);
   measure_timers(t, n);
+  measure_memory(t, n);
   t.print();
   return 0;
 }

@@ -20,7 +20,7 @@ struct bare_task {
   promise_type* self;
 };
 
-class ready_list {
+class task_list {
  public:
   void push(bare_task::promise_type& p) noexcept {
     p.next = nullptr;
@@ -40,11 +40,13 @@ class ready_list {
   bare_task::promise_type* tail_ = nullptr;
 };
 
-inline ready_list ready;
+inline task_list ready;
 
-struct to_the_end {
+/// Awaited: the coroutine stands at the end of the list, and goes on when the list is run.
+struct stand_in {
+  task_list& list;
   static bool await_ready() noexcept { return false; }
-  static void await_suspend(std::coroutine_handle<bare_task::promise_type> h) noexcept { ready.push(h.promise()); }
+  void await_suspend(std::coroutine_handle<bare_task::promise_type> h) const noexcept { list.push(h.promise()); }
   static void await_resume() noexcept {}
 };
 

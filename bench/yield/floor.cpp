@@ -6,7 +6,7 @@
 namespace {
 
 bench::bare_task gives_way(std::uint64_t times, std::uint64_t& done) {
-  for (std::uint64_t i = 0; i < times; ++i) co_await bench::to_the_end{};
+  for (std::uint64_t i = 0; i < times; ++i) co_await bench::stand_in{bench::ready};
   done += times;
 }
 

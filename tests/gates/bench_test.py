@@ -219,7 +219,7 @@ sys.exit({end})
         tree = xml.etree.ElementTree.fromstring(document)
         titles = [t.text for t in tree.iter("{http://www.w3.org/2000/svg}title")]
         self.assertEqual(sorted(titles), ["<&>: 5.0 ns each", "tokio: 40.0 ns each"])
-        self.assertIn("0.25 × tokio, aim 0.3", [t.text for t in tree.iter("{http://www.w3.org/2000/svg}text")])
+        self.assertIn("0.25 × tokio (≤ 0.3)", [t.text for t in tree.iter("{http://www.w3.org/2000/svg}text")])
 
     def test_nothing_to_compare_is_a_picture_as_well(self):
         self.program("asx", [10, 10, 10])
@@ -243,7 +243,9 @@ class growth(unittest.TestCase):
         result = measuring.Result(next(p for p in table.PROBLEMS if p.kind == "scaling"), 1)
         for n in sizes:
             result.add("asx", {"workload": "tasks: look", "n": n, "ns": cost(n)})
-        (found,) = scaling.growth(result)
+            result.add("asx", {"workload": scaling.YARDSTICK, "n": n, "ns": 2.0 if n <= 10_000 else 90.0})
+        found, yardstick = scaling.growth(result)
+        self.assertIsNone(yardstick["is_met"])
         xml.etree.ElementTree.fromstring(picture.document([result]))
         self.assertEqual(bool(report.broken(result)), found["is_met"] is False)
         return found["is_met"]
@@ -251,12 +253,13 @@ class growth(unittest.TestCase):
     def test_constant_and_logarithmic_costs_pass_with_misses_of_the_cache(self):
         self.assertTrue(self.judged(lambda n: 30.0))
         self.assertTrue(self.judged(lambda n: 10.0 * len(str(n))))
-        self.assertTrue(self.judged(lambda n: 30.0 if n <= 10_000 else 200.0))
+        self.assertTrue(self.judged(lambda n: 30.0 if n <= 10_000 else 30.0 + 10 * 90.0))
 
     def test_a_search_is_refused(self):
-        self.assertFalse(self.judged(lambda n: 5.0 + n / 100))
-        self.assertFalse(self.judged(lambda n: n**0.5))
-        self.assertFalse(self.judged(lambda n: 5.0 + n / 100, (10, 1_000, 100_000)))  # As --quick has it.
+        self.assertFalse(self.judged(lambda n: 5.0 + n / 10))
+        self.assertFalse(self.judged(lambda n: 5.0 + n / 10, (10, 1_000, 100_000)))  # As --quick has it.
+        self.assertFalse(self.judged(lambda n: 30.0 if n <= 1_000 else 30.0 + 90.0 * n**0.5))
+        self.assertFalse(self.judged(lambda n: 30.0 if n != 10_000 else 400.0))  # In the middle, too.
 
     def test_a_cost_below_what_a_clock_can_tell_is_not_judged_by_its_noise(self):
         self.assertTrue(self.judged(lambda n: 0.01 if n < 10_000 else 3.0))
