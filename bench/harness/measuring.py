@@ -14,6 +14,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import time
 
 from harness import compiling
 
@@ -44,6 +45,7 @@ class Result:
     """What was seen of one problem."""
     problem: object
     reps: int = 0
+    seconds: float = 0.0
     samples: dict = dataclasses.field(default_factory=dict)      # (workload, library): values
     counted: dict = dataclasses.field(default_factory=dict)      # (workload, library): [allocations, operations]
     skipped: dict = dataclasses.field(default_factory=dict)      # library: why
@@ -134,6 +136,7 @@ def measure(problem, names, programs, options, progress):
     """All repetitions of one problem by the libraries named; their programs are there."""
     result = Result(problem, options.reps or (problem.quick_reps if options.quick else problem.reps))
     steps = steps_of(problem, names, programs, options)
+    began = time.monotonic()
     for rep in range(result.reps):
         for done, (name, run) in enumerate(steps):
             progress.bar(rep * len(steps) + done, result.reps * len(steps),
@@ -146,6 +149,7 @@ def measure(problem, names, programs, options, progress):
             except RuntimeError as e:
                 result.skipped[name] = str(e)
     progress.clear()
+    result.seconds = time.monotonic() - began
     for name in result.skipped:  # What it did before it failed would be compared with more of the others.
         for key in [k for k in result.samples if k[1] == name]:
             del result.samples[key]

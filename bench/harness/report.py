@@ -40,7 +40,7 @@ def text_of(result, told=()):
     problem = result.problem
     lines = ["", f"{problem.name}: {problem.what}",
              f"  {problem.unit}; {CLOCKS[problem.kind] if problem.value == 'ns' else 'resident memory'}; "
-             f"median of {result.reps}, ± half the spread"]
+             f"median of {result.reps}, ± half the spread; took {result.seconds:.0f} s"]
     lines += [f"  {note}" for note in problem.notes]
     lines += [f"  skip {name}: {why}" for name, why in result.skipped.items() if name not in told]
     names = result.libraries()
@@ -124,6 +124,7 @@ def summary(results, seconds):
 def json_of(result):
     problem = result.problem
     out = {"name": problem.name, "what": problem.what, "unit": problem.unit, "reps": result.reps,
+           "seconds": round(result.seconds, 1),
            "notes": list(problem.notes), "skipped": [{"library": n, "why": w} for n, w in result.skipped.items()],
            "results": [], "aims": result.verdicts(problem.aims), "guards": result.verdicts(problem.guards),
            "broken": [line.strip() for line in broken(result)]}

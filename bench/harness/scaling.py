@@ -7,9 +7,10 @@ fifty times as long. So the program also measures such a read, and with n things
     NOISE x (its cost with 1,000) x log n / log 1,000  +  READS x (a read from one of n records)
 
 READS are the places in memory that an operation may come to for the first time, one after the other: record and frame
-of a task, what it waits with, its neighbours in lists and in a pool. NOISE is what shared machines add. A search through
-a million things takes a hundred microseconds and more, which is tens of times what is allowed; with --quick (100,000)
-it still is several times as much. Steps that grow with the square root of n are caught when they leave the cache.
+of a task, what it waits with, its neighbours in lists and in a pool. NOISE is what shared machines add. A search
+through a million things takes a hundred microseconds and more, which is tens of times what is allowed; with --quick
+(100,000) it still is several times as much. Steps that grow with the square root of n are caught when they leave the
+cache.
 """
 
 import math
