@@ -49,7 +49,7 @@ class threads_stream {
     }
     void pass(int next) {
       turn.store(next, std::memory_order_release);  // Release: pairs with the load in await.
-      turn.notify_one();
+      turn.notify_all();                            // The receiver may wait here, and a sender of the next lap as well.
     }
   };
 

@@ -32,8 +32,8 @@ ASIO = {"header": "asio/experimental/channel.hpp", "package": "libasio-dev", "li
 LIBRARIES = {lib.name: lib for lib in [
     Library("asx", color="#000000"),
     Library("asx_poll", color="#555555"),
-    Library("asx_digest", stem="asx", flags=("-DBENCH_JOURNAL=digest_only",), color="#555555"),
-    Library("asx_full", stem="asx", flags=("-DBENCH_JOURNAL=full",), color="#999999"),
+    Library("asx_digest", stem="asx", flags=("-DBENCH_JOURNAL=digest_only",), color="#777777"),
+    Library("asx_full", stem="asx", flags=("-DBENCH_JOURNAL=full",), color="#bbbbbb"),
     Library("floor", link=("-lpthread",), color="#9aa5b1"),
     Library("priority_queue", color="#b8c0c8"),
     Library("multimap", color="#d0d5da"),

@@ -18,7 +18,7 @@ import time
 
 from harness import compiling
 
-TIMEOUT_SECONDS = 300
+TIMEOUT_SECONDS = 120
 
 
 class Progress:

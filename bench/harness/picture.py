@@ -146,7 +146,7 @@ def plot(kind, grown, sizes, left, top, wide, tall):
         out += [line(left, y, left + wide, y), text(left - 6, y + 4, said, 10, "end", "#555555")]
     middle = sorted(costs)[len(costs) // 2]
     shape = [at(n, middle * math.log(n) / math.log(scaling.FROM)) for n in sizes if n >= scaling.FROM]
-    if len(shape) > 1:
+    if len(shape) > 1 and kind != "memory":
         out.append(f'<polyline points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in shape)}" fill="none" stroke="#aaaaaa" '
                    'stroke-width="6" stroke-opacity="0.5"/>')
     colors, ends = {}, []

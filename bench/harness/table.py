@@ -72,7 +72,7 @@ PROBLEMS = [
     Problem(
         "spawn", "tasks that begin and end, a thousand at a time and a million at once", "ns a task",
         ("asx", "floor", "asio", "tbb", "tokio", "go"),
-        (Run((500_000, 1_000_000, 2), (100_000, 100_000, 3)),),
+        (Run((300_000, 1_000_000, 1), (100_000, 100_000, 3)),),
         aims=(Aim(0.2, "tokio", workloads=("batches of 1,000",)), Aim(1.0, "tbb", workloads=("batches of 1,000",)))),
     Problem(
         "channel", "producers x capacity: 64-bit values through a bounded channel to one receiver", "ns a message",
@@ -128,7 +128,7 @@ PROBLEMS = [
         notes=("the second is a whole process from start to end: wall time", "go: its runtime is the process's")),
     Problem(
         "compile_time", "hello-region and Asio's coroutine hello: seconds to compile, bytes of the program",
-        "seconds, or bytes", ("asx", "floor", "asio"), (), kind="compile", reps=5, quick_reps=2,
+        "seconds, or bytes", ("asx", "floor", "asio"), (), kind="compile", reps=3, quick_reps=2,
         aims=(Aim(0.5, "asio", workloads=("g++", "clang++")),),
         # What the aim says, and the spread of such a measurement: it catches a heavy include, not a slow minute.
         guards=(Aim(0.65, "asio", workloads=("g++", "clang++")),),
