@@ -1,34 +1,25 @@
-// Asio: C++20 coroutines on one io_context that is told of one thread, each with a cancellation signal of its own,
-// which is how Asio cancels one; all are emitted in order. The signal is part of what a coroutine costs that can be
-// cancelled.
-#if defined(__clang__)  // Asio 1.22 knows only GCC's word for coroutines.
-#define ASIO_HAS_CO_AWAIT 1
-#define ASIO_HAS_STD_COROUTINE 1
-#endif
-#include <utility>  // Before Asio, which forgot it.
+// Asio: C++20 coroutines, each with a cancellation signal of its own, which is how Asio cancels one; all are emitted in
+// order. The signal is part of what a coroutine costs that can be cancelled.
+#include "bench/shared/asio.hpp"
 
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
-#include <asio/detached.hpp>
 #include <asio/experimental/channel.hpp>
-#include <asio/io_context.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/steady_timer.hpp>
-#include <asio/use_awaitable.hpp>
 #include <deque>
 
 #include "workload.hpp"
 
 namespace {
 
-using executor = asio::io_context::executor_type;
+using bench::awaitable;
+using bench::executor;
+using bench::use_awaitable;
 using channel = asio::experimental::basic_channel<executor, asio::experimental::channel_traits<>,
                                                   void(asio::error_code, std::uint64_t)>;
 using timer =
     asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>, executor>;
-using awaitable = asio::awaitable<void, executor>;
-constexpr asio::use_awaitable_t<executor> use_awaitable;
 
 awaitable waits_for_slot(channel& to, std::uint64_t number, std::uint64_t& ended) {
   asio::error_code failed;
@@ -73,5 +64,5 @@ void round(bool is_timer, std::uint64_t n, bench::stopwatch& watch) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return bench::main("asio", round, argc, argv);
+  return bench::main(round, argc, argv);
 }

@@ -1,6 +1,7 @@
 // asx: coroutines in a region block, whose owner is cancelled: one request closes the region, and the await of the
-// block is over when all have ended. Journal and monitors are off, as in a program that was built to be fast.
+// block is over when all have ended.
 #include "asx/asx.hpp"
+#include "bench/shared/asx.hpp"
 #include "workload.hpp"
 
 namespace {
@@ -43,12 +44,7 @@ void round(runtime& rt, bool is_timer, std::uint64_t n, bench::stopwatch& watch)
 }  // namespace
 
 int main(int argc, char** argv) {
-  runtime_config config;
-  config.contract = resource_contract::server();
-  config.journaling = journal_mode::off;
-  config.behaviour.ghosts = ghost_mode::off;
-  runtime rt(config);
-  return bench::main(
-      "asx", [&rt](bool is_timer, std::uint64_t n, bench::stopwatch& watch) { round(rt, is_timer, n, watch); }, argc,
-      argv);
+  runtime rt(bench::quiet());
+  return bench::main([&rt](bool is_timer, std::uint64_t n, bench::stopwatch& watch) { round(rt, is_timer, n, watch); },
+                     argc, argv);
 }

@@ -1,9 +1,9 @@
-// Boost.Asio basic_waitable_timer on a clock of our own, so that time can jump; steady_timer is the same template.
+// Asio: basic_waitable_timer on a clock of our own, so that time can jump; steady_timer is the same template.
 // register is expires_at and async_wait, cancel is cancel() and the run of the aborted handler (settled by poll),
 // expiry is io_context::poll. One thread, and the io_context is told so. Asio arms a timerfd of the kernel for the
 // earliest timer, which knows nothing of our clock; a timer that is due at once makes it look again after a jump.
-#include <boost/asio/basic_waitable_timer.hpp>
-#include <boost/asio/io_context.hpp>
+#include <asio/basic_waitable_timer.hpp>
+#include <asio/io_context.hpp>
 #include <chrono>
 
 #include "workload.hpp"
@@ -22,14 +22,14 @@ struct mock_clock {
 
 class peer {
  public:
-  explicit peer(std::uint32_t n) : io_(BOOST_ASIO_CONCURRENCY_HINT_UNSAFE), alarm_(io_) {
+  explicit peer(std::uint32_t n) : io_(ASIO_CONCURRENCY_HINT_UNSAFE), alarm_(io_) {
     timers_.reserve(n);
     for (std::uint32_t i = 0; i < n; ++i) timers_.emplace_back(io_);
   }
 
   void add(std::uint32_t i, std::uint32_t ms) {
     timers_[i].expires_at(mock_clock::at + std::chrono::milliseconds(ms));
-    timers_[i].async_wait([this](const boost::system::error_code& e) { fired_ += !e; });
+    timers_[i].async_wait([this](const asio::error_code& e) { fired_ += !e; });
   }
   void cancel(std::uint32_t i) {
     timers_[i].cancel();
@@ -44,7 +44,7 @@ class peer {
     fired_ = 0;
     bool looked = false;
     alarm_.expires_at(mock_clock::time_point::min());
-    alarm_.async_wait([&looked](const boost::system::error_code&) { looked = true; });
+    alarm_.async_wait([&looked](const asio::error_code&) { looked = true; });
     while (!looked) settle();
     return fired_;
   }
@@ -54,14 +54,14 @@ class peer {
   }
 
  private:
-  boost::asio::io_context io_;
-  boost::asio::basic_waitable_timer<mock_clock> alarm_;
-  std::vector<boost::asio::basic_waitable_timer<mock_clock>> timers_;
+  asio::io_context io_;
+  asio::basic_waitable_timer<mock_clock> alarm_;
+  std::vector<asio::basic_waitable_timer<mock_clock>> timers_;
   std::size_t fired_ = 0, cancelled_ = 0;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return bench::main<peer>("asio", argc, argv);
+  return bench::main<peer>(argc, argv);
 }

@@ -39,5 +39,5 @@ class peer {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return bench::main<peer>("asx", argc, argv);
+  return bench::main<peer>(argc, argv);
 }

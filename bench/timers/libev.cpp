@@ -43,5 +43,5 @@ class peer {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return bench::main<peer>("libev", argc, argv);
+  return bench::main<peer>(argc, argv);
 }

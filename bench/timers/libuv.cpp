@@ -40,5 +40,5 @@ class peer {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return bench::main<peer>("libuv", argc, argv);
+  return bench::main<peer>(argc, argv);
 }

@@ -33,5 +33,5 @@ class peer {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return bench::main<peer>("multimap", argc, argv);
+  return bench::main<peer>(argc, argv);
 }

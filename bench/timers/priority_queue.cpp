@@ -71,5 +71,5 @@ class peer {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return bench::main<peer>("priority_queue", argc, argv);
+  return bench::main<peer>(argc, argv);
 }

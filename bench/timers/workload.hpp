@@ -10,30 +10,14 @@
 // cancelled timers, counted), `advance(ms)` returning how many fired, `clear()`. Timer i is a fixed object of the
 // caller, as a connection's timeout is. Deadlines are whole milliseconds, because libuv knows no others.
 //
-// Reported is the median of some rounds within the process; run.py interleaves processes and takes medians again.
+// Arguments: pairs of n and rounds.
 #pragma once
 
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <memory>
-#include <vector>
+
+#include "bench/shared/measure.hpp"
 
 namespace bench {
-
-// The thread's own processor time, so that others on the machine are not measured with it (their use of the shared
-// cache still is). Straight to the kernel, because the event loops' programs replace the C library's function.
-inline std::uint64_t machine_ns() {
-  timespec t{};
-  syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(t.tv_nsec);
-}
 
 class generator {
  public:
@@ -69,26 +53,15 @@ struct problem {
   std::vector<swap_timer> churn;
 };
 
-inline void require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "%s\n", what);
-  std::exit(1);
-}
-
-inline double median(std::vector<double> v) {
-  std::sort(v.begin(), v.end());
-  return v[v.size() / 2];
-}
-
 template <class Peer>
-void run(const char* library, std::uint32_t n, int rounds) {
+void run(std::uint32_t n, int rounds) {
   const problem p(n);
   auto peer = std::make_unique<Peer>(n);
   std::vector<double> times[5];
   const auto timed = [&](int workload, std::size_t operations, auto&& body) {
-    const std::uint64_t begin = machine_ns();
+    const std::uint64_t begin = processor_ns();
     body();
-    times[workload].push_back(static_cast<double>(machine_ns() - begin) / static_cast<double>(operations));
+    times[workload].push_back(static_cast<double>(processor_ns() - begin) / static_cast<double>(operations));
   };
   const auto add_all = [&] {
     for (std::uint32_t i = 0; i < n; ++i) peer->add(i, p.deadline_ms[i]);
@@ -122,22 +95,15 @@ void run(const char* library, std::uint32_t n, int rounds) {
   }
   const char* const names[5] = {"register", "cancel", "churn", "expire_all", "expire_steps"};
   for (int w = 0; w < 5; ++w) {
-    std::printf("{\"library\": \"%s\", \"workload\": \"%s\", \"n\": %u, \"ns_per_op\": %.2f}\n", library, names[w], n,
-                median(times[w]));
+    std::printf("{\"workload\": \"%s\", \"n\": %u, \"ns\": %.2f}\n", names[w], n, median(times[w]));
   }
   std::fflush(stdout);
 }
 
-// Arguments: pairs of n and rounds; 10,000 and a million by default.
 template <class Peer>
-int main(const char* library, int argc, char** argv) {
-  if (argc < 3) {
-    run<Peer>(library, 10'000, 15);
-    run<Peer>(library, 1'000'000, 1);
-  }
-  for (int a = 1; a + 1 < argc; a += 2) {
-    run<Peer>(library, static_cast<std::uint32_t>(std::atoi(argv[a])), std::atoi(argv[a + 1]));
-  }
+int main(int argc, char** argv) {
+  const arguments given(argc, argv);
+  for (int a = 1; a < argc; a += 2) run<Peer>(static_cast<std::uint32_t>(given.number(a)), given.rounds(a + 1));
   return 0;
 }
 

@@ -1,3 +1,0 @@
-module cancel
-
-go 1.23

@@ -1,0 +1,92 @@
+// asx::channel between coroutines: `co_await reserve`, then the permit's send; `co_await recv`. The receiver ends after
+// n messages, since the sender that is kept for the next run leaves the channel open.
+#include "asx/coro/chan.hpp"
+
+#include "bench/shared/asx.hpp"
+#include "workload.hpp"
+
+namespace {
+
+using asx::cx;
+using asx::task;
+using sender = asx::sender<std::uint64_t>;
+using receiver = asx::receiver<std::uint64_t>;
+
+task<> produces(cx, sender* to, std::uint64_t first, std::uint64_t step, std::uint64_t end) {
+  for (std::uint64_t value = first; value < end; value += step) {
+    auto permit = co_await asx::reserve(*to);
+    static_cast<void>(permit.send(value));
+  }
+}
+
+task<> consumes(cx, receiver* from, std::uint64_t n, std::uint64_t* sum) {
+  for (std::uint64_t i = 0; i < n; ++i) *sum += *co_await asx::recv(*from);
+}
+
+task<> serves(cx, sender* to, receiver* from, std::uint64_t n, std::uint64_t* sum) {
+  for (std::uint64_t i = 0; i < n; ++i) {
+    auto permit = co_await asx::reserve(*to);
+    static_cast<void>(permit.send(i));
+    *sum += *co_await asx::recv(*from);
+  }
+}
+
+task<> answers(cx, sender* to, receiver* from, std::uint64_t n) {
+  for (std::uint64_t i = 0; i < n; ++i) {
+    const auto value = co_await asx::recv(*from);
+    auto permit = co_await asx::reserve(*to);
+    static_cast<void>(permit.send(*value + 1));
+  }
+}
+
+class stream {
+ public:
+  stream(std::uint32_t producers, std::uint32_t capacity)
+      : ends_(asx::channel<std::uint64_t>(rt_.kernel(), rt_.root(), capacity)), producers_(producers) {
+    bench::require(ends_.code == asx::status::ok, "a channel is made");
+    for (sender& to : to_) to = ends_.tx;  // One each.
+  }
+
+  std::uint64_t run(std::uint64_t n) {
+    std::uint64_t sum = 0;
+    for (std::uint32_t p = 0; p < producers_; ++p) {
+      bench::spawn(rt_, produces, &to_[p], std::uint64_t{p}, std::uint64_t{producers_}, n);
+    }
+    bench::spawn(rt_, consumes, &ends_.rx, n, &sum);
+    bench::run_all(rt_);
+    return sum;
+  }
+
+ private:
+  asx::runtime rt_{bench::quiet()};
+  decltype(asx::channel<std::uint64_t>(rt_.kernel(), rt_.root(), 1)) ends_;
+  sender to_[4];
+  std::uint32_t producers_;
+};
+
+class ping_pong {
+ public:
+  ping_pong()
+      : there_(asx::channel<std::uint64_t>(rt_.kernel(), rt_.root(), 1)),
+        back_(asx::channel<std::uint64_t>(rt_.kernel(), rt_.root(), 1)) {
+    bench::require(there_.code == asx::status::ok && back_.code == asx::status::ok, "two channels are made");
+  }
+
+  std::uint64_t run(std::uint64_t n) {
+    std::uint64_t sum = 0;
+    bench::spawn(rt_, serves, &there_.tx, &back_.rx, n, &sum);
+    bench::spawn(rt_, answers, &back_.tx, &there_.rx, n);
+    bench::run_all(rt_);
+    return sum;
+  }
+
+ private:
+  asx::runtime rt_{bench::quiet()};
+  decltype(asx::channel<std::uint64_t>(rt_.kernel(), rt_.root(), 1)) there_, back_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return bench::main<stream, ping_pong>(argc, argv);
+}

@@ -1,3 +1,0 @@
-module channels
-
-go 1.23

@@ -1,3 +1,0 @@
-module timers
-
-go 1.23
