@@ -27,3 +27,11 @@
 #else
 #define ASX_FETCH(address) static_cast<void>(address)
 #endif
+
+// A word that is copied by itself: compilers join copies of neighbours, and a load of two words waits long for two
+// stores of one that were just made.
+#if defined(__GNUC__) || defined(__clang__)
+#define ASX_ONE_WORD(word) __asm__("" : "+r"(word))
+#else
+#define ASX_ONE_WORD(word) static_cast<void>(word)
+#endif

@@ -104,7 +104,8 @@ struct permit_name {
 class ASX_API permit_core {
  public:
   permit_core() noexcept = default;
-  permit_core(permit_core&& other) noexcept : channel_(other.channel_), slot_(other.slot_), number_(other.number_) {
+  permit_core(permit_core&& other) noexcept
+      : channel_(other.channel_.by_words()), slot_(other.slot_), number_(other.number_) {
     other.number_ = 0;
   }
   permit_core& operator=(permit_core&& other) noexcept;

@@ -71,16 +71,20 @@ inline constexpr element_type element_of{sizeof(T), alignof(T),
                                            std::destroy_at(static_cast<T*>(value));
                                          }};
 
-/// Moves the oldest value out, and gives its slot back.
+/// The slot of a value that was moved out comes back.
 template <class T>
-ASX_ALWAYS_INLINE recv_result<T> take_from(channel_core& c) {
-  T& oldest = *std::launder(c.head_as<T>());
-  recv_result<T> out{status::ok, std::optional<T>(std::in_place, std::move(oldest))};
+ASX_ALWAYS_INLINE void finish(channel_core& c) {
   void* const shell = c.finish_recv();
   if constexpr (!std::is_trivially_destructible_v<T>) {
     std::destroy_at(static_cast<T*>(shell));
     c.put_down();
   }
+}
+/// Moves the oldest value out, and gives its slot back.
+template <class T>
+ASX_ALWAYS_INLINE recv_result<T> take_from(channel_core& c) {
+  recv_result<T> out{status::ok, std::optional<T>(std::in_place, std::move(*std::launder(c.head_as<T>())))};
+  finish<T>(c);
   return out;
 }
 
@@ -234,6 +238,13 @@ class receiver {
     const status s = core == nullptr ? core_.why_not() : core->try_recv();
     if (s != status::ok) return {s, {}};
     return detail::take_from<T>(*core);
+  }
+  /// After poll_ready has said ok: what try_recv gives, made where it is wanted; `out` is empty.
+  void take_ready(std::optional<T>& out) {
+    channel_core* const core = core_.get();
+    if (core == nullptr || core->try_recv() != status::ok) return;
+    out.emplace(std::move(*std::launder(core->head_as<T>())));
+    detail::finish<T>(*core);
   }
   /// As sender::inspect.
   [[nodiscard]] status inspect(channel_report& out) const noexcept {

@@ -25,50 +25,63 @@ namespace asx {
 
 namespace detail {
 
+// A permit to be, and the wait for it. Operations are moved into their awaiters before they are polled: then there is
+// nothing to move.
+template <class Permit>
+struct pending_permit {
+  pending_permit() noexcept = default;
+  pending_permit(pending_permit&& other) noexcept {
+    if (other.wait.is_waiting()) wait = std::move(other.wait);
+    if (other.permit.is_held()) permit = std::move(other.permit);
+  }
+  pending_permit& operator=(pending_permit&&) = delete;
+  ~pending_permit() = default;
+
+  reserve_wait wait;
+  Permit permit;
+};
+
 template <class Sender, class Permit>
 class reserve_op {
  public:
   explicit reserve_op(Sender& tx) noexcept : tx_(&tx) {}
-  status poll(cx& c) noexcept { return tx_->poll_reserve(c, wait_, permit_); }
-  Permit take() noexcept { return std::move(permit_); }
+  status poll(cx& c) noexcept { return tx_->poll_reserve(c, to_be_.wait, to_be_.permit); }
+  Permit take() noexcept { return std::move(to_be_.permit); }
 
  private:
   Sender* tx_;
-  reserve_wait wait_;
-  Permit permit_;
+  pending_permit<Permit> to_be_;
 };
 
 template <class T>
 class tracked_reserve_op {
  public:
   tracked_reserve_op(tracked_sender<T>& tx, const std::source_location& site) noexcept : tx_(&tx), site_(site) {}
-  status poll(cx& c) noexcept { return tx_->poll_reserve(c, wait_, permit_, site_); }
-  tracked_permit<T> take() noexcept { return std::move(permit_); }
+  status poll(cx& c) noexcept { return tx_->poll_reserve(c, to_be_.wait, to_be_.permit, site_); }
+  tracked_permit<T> take() noexcept { return std::move(to_be_.permit); }
 
  private:
   tracked_sender<T>* tx_;
   std::source_location site_;
-  reserve_wait wait_;
-  tracked_permit<T> permit_;
+  pending_permit<tracked_permit<T>> to_be_;
 };
 
 template <class T>
 class send_op {
  public:
   send_op(sender<T>& tx, T&& value) : tx_(&tx), value_(std::move(value)) {}
-  status poll(cx& c) noexcept { return tx_->poll_reserve(c, wait_, permit_); }
-  void take() { static_cast<void>(permit_.send(std::move(value_))); }
+  status poll(cx& c) noexcept { return tx_->poll_reserve(c, to_be_.wait, to_be_.permit); }
+  void take() { static_cast<void>(to_be_.permit.send(std::move(value_))); }
   /// What attempt gives: the value comes back when the code is not ok.
   send_result<T> answer(status code) {
-    if (code == status::ok) return permit_.send(std::move(value_));
+    if (code == status::ok) return to_be_.permit.send(std::move(value_));
     return {code, std::optional<T>(std::in_place, std::move(value_))};
   }
 
  private:
   sender<T>* tx_;
   T value_;
-  reserve_wait wait_;
-  send_permit<T> permit_;
+  pending_permit<send_permit<T>> to_be_;
 };
 
 template <class T>
@@ -89,8 +102,12 @@ class recv_op {
     return is_over_ ? status::ok : s;
   }
   std::optional<T> take() {
-    if (is_over_) return std::nullopt;
-    return std::move(rx_->try_recv().value);
+    std::optional<T> out;
+    take_into(out);
+    return out;
+  }
+  void take_into(std::optional<T>& out) {
+    if (!is_over_) rx_->take_ready(out);
   }
 
  private:

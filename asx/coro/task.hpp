@@ -108,9 +108,9 @@ template <class T>
   return moved_value<T>(name);
 }
 
-/// What an awaited operation is: poll says would_block, ok or why not; take gives the value after ok. One that has
-/// something to give back when it is not ok says it by `answer(code)`, which attempt gives then in place of
-/// `attempted`.
+/// What an awaited operation is: poll says would_block, ok or why not; take gives the value after ok, and take_into, if
+/// there is one, puts it into an empty place that was made for it. One that has something to give back when it is not
+/// ok says it by `answer(code)`, which attempt gives then in place of `attempted`.
 template <class Op>
 concept operation = requires(Op& op, cx& c) {
   { op.poll(c) } -> std::same_as<status>;
@@ -190,6 +190,10 @@ class op_awaiter final : public waiting_op {
         if (code_ == status::ok) out.value.emplace(op_.take());
         return out;
       }
+    } else if constexpr (requires(value_of<Op>& out) { op_.take_into(out); }) {
+      value_of<Op> out;  // Each copy of an optional that was just made costs more than the message.
+      op_.take_into(out);
+      return out;
     } else {
       return op_.take();
     }

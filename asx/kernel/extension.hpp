@@ -54,6 +54,14 @@ class thing_ref {
   /// The runtime's, whether it is there or not; null for none at all.
   [[nodiscard]] kernel* home() const noexcept { return at_ == nullptr ? nullptr : detail::thing_table::home_of(at_); }
   [[nodiscard]] std::uint64_t life() const noexcept { return life_; }
+  /// A copy, word by word: one of both words at once would wait for two stores that were just made.
+  [[nodiscard]] thing_ref by_words() const noexcept {
+    thing_ref out;
+    out.at_ = at_;
+    ASX_ONE_WORD(out.at_);
+    out.life_ = life_;
+    return out;
+  }
   friend bool operator==(const thing_ref&, const thing_ref&) noexcept = default;
 
  private:
