@@ -166,11 +166,11 @@ TEST(stepping, what_a_finalizer_said_in_its_panic_is_the_regions_outcome) {  // 
 }
 
 TEST(stepping, a_report_shows_no_place_where_there_is_none) {
-  runtime rt;
   body b{[](cx& c) {
     static_cast<void>(c.get_waker());
     return poll_result::pending;
   }};
+  runtime rt;  // After what it polls at its end.
   task_handle t;
   ASSERT_EQ(rt.kernel().spawn(rt.root(), {.poll = &body::poll, .context = &b}, t, std::source_location{}), status::ok);
   rt.run_until_idle();
