@@ -355,9 +355,16 @@ void world::act_on_channels(asx_cx* cx) {
 }
 
 void world::look() {
-  asx_task_report task{};
-  task.size = in.below(200) + 8;
-  static_cast<void>(asx_task_inspect(rt, handle(tasks), &task));
+  struct {
+    asx_task_report task{};
+    unsigned char more[64]{1};
+  } newer;  // A program of a later release has a larger report: what this one does not know of it is set to zero.
+  asx_task_report& task = newer.task;
+  task.size = in.below(static_cast<std::uint32_t>(sizeof newer) - 8) + 8;
+  const std::size_t handed_over = task.size;
+  if (asx_task_inspect(rt, handle(tasks), &task) == ASX_OK) {
+    MUST(handed_over >= sizeof task && newer.more[0] == (handed_over > sizeof task ? 0 : 1));
+  }
   asx_region_report region{};
   region.size = sizeof region;
   static_cast<void>(asx_region_inspect(rt, handle(regions), &region));
