@@ -49,7 +49,7 @@ asx_poll_result poll(void* context, asx_cx* cx) {
 }  // namespace
 
 asx_task_spec world::spec() {
-  auto* const s = new script{this, in.below(6), 0, {}};
+  auto* const s = new script{this, in.below(6)};
   scripts.push_back(s);
   asx_task_spec out = ASX_TASK_SPEC_INIT;
   out.poll = &poll;
@@ -355,10 +355,7 @@ void world::act_on_channels(asx_cx* cx) {
 }
 
 void world::look() {
-  struct {
-    asx_task_report task{};
-    unsigned char more[64]{1};
-  } newer;  // A program of a later release has a larger report: what this one does not know of it is set to zero.
+  newer_report newer;
   asx_task_report& task = newer.task;
   task.size = in.below(static_cast<std::uint32_t>(sizeof newer) - 8) + 8;
   const std::size_t handed_over = task.size;

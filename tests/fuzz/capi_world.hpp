@@ -16,8 +16,12 @@ struct world;
 struct script {
   world* home;
   std::uint32_t left = 0;  // Polls until it is ready.
-  std::uint8_t first = 0;
-  std::uint8_t bytes[6] = {};
+};
+
+/// Of a program of a later release: what this one does not know of it is set to zero.
+struct newer_report {
+  asx_task_report task{};
+  unsigned char more[64]{1};
 };
 
 #define MUST(condition) \

@@ -73,6 +73,13 @@ class capi_crowd : public ::testing::Test {
   asx_runtime* rt = nullptr;
   asx_task_handle task{};
   int polls = 0;
+
+  void must_end_cancelled() {
+    asx_outcome outcome;
+    ASSERT_EQ(asx_task_outcome(rt, task, &outcome), ASX_OK);
+    EXPECT_EQ(outcome.kind, ASX_OUTCOME_CANCELLED);
+    EXPECT_EQ(asx_runtime_destroy(rt), ASX_OK);
+  }
 };
 
 TEST_F(capi_crowd, a_shutdown_from_outside_ends_a_run) {
@@ -85,10 +92,7 @@ TEST_F(capi_crowd, a_shutdown_from_outside_ends_a_run) {
   });
   EXPECT_EQ(asx_runtime_run_until_quiescent(rt, ASX_MAX_STEPS, nullptr), ASX_OK);
   speaker.join();
-  asx_outcome outcome;
-  ASSERT_EQ(asx_task_outcome(rt, task, &outcome), ASX_OK);
-  EXPECT_EQ(outcome.kind, ASX_OUTCOME_CANCELLED);
-  EXPECT_EQ(asx_runtime_destroy(rt), ASX_OK);
+  must_end_cancelled();
 }
 
 TEST_F(capi_crowd, two_threads_speak_at_once_by_one_handle_and_by_their_own) {
@@ -115,10 +119,7 @@ TEST_F(capi_crowd, two_threads_speak_at_once_by_one_handle_and_by_their_own) {
   }
   EXPECT_EQ(asx_runtime_run_until_quiescent(rt, ASX_MAX_STEPS, nullptr), ASX_OK);
   for (std::thread& t : speakers) t.join();
-  asx_outcome outcome;
-  ASSERT_EQ(asx_task_outcome(rt, task, &outcome), ASX_OK);
-  EXPECT_EQ(outcome.kind, ASX_OUTCOME_CANCELLED);
-  EXPECT_EQ(asx_runtime_destroy(rt), ASX_OK);
+  must_end_cancelled();
 }
 
 TEST_F(capi_crowd, a_runtime_is_destroyed_while_somebody_speaks) {
