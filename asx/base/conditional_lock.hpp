@@ -19,11 +19,13 @@
 
 namespace asx {
 
-class ASX_API conditional_lock {
+/// `Atomic` is std::atomic; a test puts one in its place that tries every interleaving (tests/interleave).
+template <template <class> class Atomic>
+class ASX_API basic_conditional_lock {
  public:
-  explicit conditional_lock(bool on) noexcept : on_(on) {}
-  conditional_lock(const conditional_lock&) = delete;
-  conditional_lock& operator=(const conditional_lock&) = delete;
+  explicit basic_conditional_lock(bool on) noexcept : on_(on) {}
+  basic_conditional_lock(const basic_conditional_lock&) = delete;
+  basic_conditional_lock& operator=(const basic_conditional_lock&) = delete;
 
   void lock() noexcept {
     if (!on_) [[likely]]
@@ -61,9 +63,28 @@ class ASX_API conditional_lock {
 
   void lock_contended() noexcept;
 
-  std::atomic<std::uint32_t> state_{unlocked};
+  Atomic<std::uint32_t> state_{unlocked};
   const bool on_;
 };
+
+// The three-state lock over a futex: unlocked, held, held with sleepers. Whoever had to wait takes the lock as
+// `contended`, because it cannot know whether others still sleep; the price is at most one spare wake.
+template <template <class> class Atomic>
+void basic_conditional_lock<Atomic>::lock_contended() noexcept {
+#if defined(ASX_ONE_THREAD)
+  // A build without workers of its own threads: no lock is on, and sleeping would need the C++ library.
+  ASX_UNREACHABLE("nobody waits for a lock where there is one thread");
+#else
+  // Acquire: pairs with the release in unlock.
+  while (state_.exchange(contended, std::memory_order_acquire) != unlocked) {
+    state_.wait(contended, std::memory_order_relaxed);  // Relaxed: the exchange above decides, this only sleeps.
+  }
+#endif
+}
+
+using conditional_lock = basic_conditional_lock<std::atomic>;
+// In the library: nobody else pays for it.
+extern template void basic_conditional_lock<std::atomic>::lock_contended() noexcept;
 
 /// Holds a conditional_lock for a scope.
 class [[nodiscard]] lock_guard {

@@ -17,8 +17,10 @@
 // For the few short ways through a header that are worth more than their size.
 #if defined(__GNUC__) || defined(__clang__)
 #define ASX_ALWAYS_INLINE inline __attribute__((always_inline))
+#define ASX_OUT_OF_THE_WAY __attribute__((noinline))
 #else
 #define ASX_ALWAYS_INLINE inline
+#define ASX_OUT_OF_THE_WAY
 #endif
 
 // A hint that what lies there is written soon. Any address will do, and nothing happens when it is wrong.

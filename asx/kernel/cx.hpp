@@ -14,8 +14,8 @@
 // R-138  panic marks the task and returns: it ends panicked when the poll does, whatever the poll says.
 //
 // Cancel points: checkpoint. Nothing else here waits or acknowledges.
-// Threads: the thread that polls, during the poll. A waker may be kept while the runtime lives; it belongs to the
-//          runtime's thread.
+// Threads: the thread that polls, during the poll. A waker may be kept while the runtime lives; it is of the
+//          runtime's thread, or of any where there is a gate.
 // Lifetime: a cx is valid during the poll that it was handed to, or for a coroutine while its task lives.
 #pragma once
 
@@ -83,7 +83,8 @@ class ASX_API cx {
   /// cancelled: the cancel is acknowledged (T7), now or before. ok: not cancelled, or inside a mask.
   [[nodiscard]] status checkpoint() noexcept;
   [[nodiscard]] bool is_cancelled() const noexcept;
-  /// Why; null while nobody asked for a cancel.
+  /// Why; null while nobody asked for a cancel. On many workers another one may ask for more at any moment, and what
+  /// this points to changes then: hold `const inside here(c.kernel())` while you look at it (asx/kernel/gate.hpp).
   [[nodiscard]] const cancel_reason* reason() const noexcept;
 
   void yield() noexcept;

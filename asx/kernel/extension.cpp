@@ -3,6 +3,7 @@
 namespace asx {
 
 thing_room extension::make_room(kernel& k, region_handle region, const thing_order& order) noexcept {
+  const inside here(k);
   const bool is_channel = order.family == thing_family::channel;
   const event_kind kind = is_channel ? event_kind::refused_channel : event_kind::refused_other;
   const auto family = static_cast<std::size_t>(order.family);
@@ -59,6 +60,7 @@ status extension::gate(const kernel& k, region_handle region) noexcept {
 }
 
 void extension::wait_for_foreign(cx& c, std::uint64_t handle) noexcept {
+  const inside here(c.kernel());
   task_record& t = *c.task_;
   t.took_waker = true;
   t.waits_for = static_cast<std::uint8_t>(wait_code::foreign);

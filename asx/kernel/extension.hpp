@@ -53,6 +53,12 @@ class thing_ref {
   }
   /// The runtime's, whether it is there or not; null for none at all.
   [[nodiscard]] kernel* home() const noexcept { return at_ == nullptr ? nullptr : detail::thing_table::home_of(at_); }
+  /// Of a runtime that several threads share; null for all others, and for none at all.
+  [[nodiscard]] const gate_port* gate() const noexcept {
+    if (!may_have_gates()) [[likely]]
+      return nullptr;
+    return at_ == nullptr ? nullptr : gate_of(*detail::thing_table::home_of(at_));
+  }
   [[nodiscard]] std::uint64_t life() const noexcept { return life_; }
   /// A copy, word by word: one of both words at once would wait for two stores that were just made.
   [[nodiscard]] thing_ref by_words() const noexcept {
@@ -168,16 +174,15 @@ class ASX_API extension {
   static void remove(wait_queue& queue, waiter& w) noexcept { queue.remove(w); }
   static void leave(waiter& w, leave_code how) noexcept { w.leave(how); }
   /// To the back of another queue, under its number and its task.
-  static void move_to(wait_queue& from, wait_queue& to, waiter& w) noexcept {
-    task_record& t = *w.task_;
-    const std::uint64_t id = w.id_;
-    from.remove(w);
-    to.enter(w, t, id);
-  }
+  static void move_to(wait_queue& from, wait_queue& to, waiter& w) noexcept { from.hand_on(to, w); }
   [[nodiscard]] static bool is_queued(const waiter& w) noexcept { return w.task_->is_queued(); }
   [[nodiscard]] static task_record& waiting_task(const waiter& w) noexcept {
     ASX_ASSERT(w.task_ != nullptr, "who stands in a queue is a task's");
     return *w.task_;
+  }
+  /// Of the kernel where it stood last; null where one thread has that for itself, and when it never stood anywhere.
+  [[nodiscard]] static const gate_port* gate_of(const waiter& w) noexcept {
+    return w.home_ == nullptr ? nullptr : asx::gate_of(*w.home_);
   }
   [[nodiscard]] static std::uint64_t number_of(const task_record& t) noexcept { return t.task().value; }
   static void wake(kernel& k, task_record& t, wake_code why, std::uint64_t cause = 0) noexcept {
@@ -246,15 +251,18 @@ class ASX_API extension {
   // ---- coroutines
   /// False once it has fired or was cancelled.
   [[nodiscard]] static bool has_timer(const kernel& k, slab_key timer) noexcept {
+    const inside here(k);
     return k.timers_.find(timer) != nullptr;
   }
   /// For an exception: the place is where the task was spawned.
   static void panic(cx& c, std::string_view text) noexcept {
+    const inside here(c.kernel());
     c.task_->region->owner_kernel->panic(*c.task_, text, c.task_->site);
   }
   /// A block that counts as `nominal` bytes; null when the contract or the memory refuses.
   [[nodiscard]] static void* take_block(kernel& k, std::uint64_t nominal, std::size_t bytes,
                                         std::size_t alignment) noexcept {
+    const inside here(k);
     if (!k.has_bytes(nominal)) return nullptr;
     void* const block = k.blocks_.allocate(bytes, alignment);
     if (block != nullptr) k.bytes_ += nominal;
@@ -262,6 +270,7 @@ class ASX_API extension {
   }
   static void give_block(kernel& k, std::uint64_t nominal, void* block, std::size_t bytes,
                          std::size_t alignment) noexcept {
+    const inside here(k);
     k.bytes_ -= nominal;
     k.blocks_.release(block, bytes, alignment);
   }
@@ -273,7 +282,10 @@ class ASX_API extension {
     return stream.next();
   }
   [[nodiscard]] static std::string_view name_of(const cx& c) noexcept { return c.task_->name.view(); }
-  [[nodiscard]] static bool has_ended(const cx& c) noexcept { return c.task_->state == task_state::completed; }
+  [[nodiscard]] static bool has_ended(const cx& c) noexcept {
+    const inside here(c.kernel());
+    return c.task_->state == task_state::completed;
+  }
   /// Of the task that a reserved slot is for.
   [[nodiscard]] static cx cx_of(const task_slot& slot) noexcept { return cx(*slot.task_); }
   [[nodiscard]] static std::uint32_t coop_limit(const cx& c) noexcept {
@@ -282,6 +294,7 @@ class ASX_API extension {
   /// it has done enough in this poll; the task is queued again.
   static void note_coop_yield(cx& c) noexcept {
     kernel& k = *c.task_->region->owner_kernel;
+    const inside here(k);
     k.note(event_kind::task_coop_yielded, c.task_->task().value, c.task_->region->id.value, k.contract_.coop_limit);
     c.yield();
   }

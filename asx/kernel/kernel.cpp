@@ -82,6 +82,7 @@ region_handle kernel::handle_of(const region_record& r) noexcept {
   return {r.state, r.key.index, r.key.generation};
 }
 region_handle kernel::root() const noexcept {
+  const inside here(*this);
   return root_ == nullptr ? region_handle{} : handle_of(*root_);
 }
 std::uint64_t kernel::caller() const noexcept {
@@ -163,6 +164,7 @@ kernel::refusal kernel::gate(const region_record& r) const noexcept {
 // ---- quiescence ---------------------------------------------------------------------------------------------------
 
 quiescence_result kernel::check_quiescence() const noexcept {
+  const inside here(gate_);
   quiescence_result out;
   const auto fail = [&out](std::uint32_t bit, status code) {
     if (out.failed == 0) out.first = code;
@@ -185,6 +187,7 @@ quiescence_result kernel::check_quiescence() const noexcept {
 }
 
 status kernel::begin_shutdown(const cancel_request& why) noexcept {
+  const inside here(gate_);
   if (root_ == nullptr) return status::stale_handle;
   is_shutting_down_ = true;
   const cancel_reason reason = reason_of_close(why, *root_);
@@ -197,10 +200,12 @@ status kernel::begin_shutdown(const cancel_request& why) noexcept {
 }
 
 void kernel::take_foreign_hold() noexcept {
+  const inside here(gate_);
   ++foreign_holds_;
   note(event_kind::foreign_hold_taken, caller(), 0, foreign_holds_);
 }
 void kernel::release_foreign_hold() noexcept {
+  const inside here(gate_);
   ASX_ASSERT(foreign_holds_ != 0, "a hold is released once");
   --foreign_holds_;
   note(event_kind::foreign_hold_released, caller(), 0, foreign_holds_);
@@ -258,6 +263,7 @@ void add(digest_stream& out, const task_record& t) {
 }  // namespace
 
 std::uint64_t kernel::state_hash() const noexcept {
+  const inside here(gate_);
   digest_stream out;
   for_each_region([&out](const region_record& r) {
     out.add(r.id.value);

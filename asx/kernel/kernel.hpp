@@ -17,7 +17,7 @@
 // cleanup actions, finalizers, drops - only after its own state is in order, and each may call it back.
 //
 // Cancel points: none here; cx::checkpoint is one.
-// Threads: one, the one that steps the runtime.
+// Threads: one, the one that steps the runtime; any, once a gate is set (asx/kernel/gate.hpp).
 // Lifetime: scheduler, wheel, journal and memory outlive it. Everything must have ended before it dies (shutdown).
 #pragma once
 
@@ -37,6 +37,7 @@
 #include "asx/kernel/contract.hpp"
 #include "asx/kernel/cx.hpp"
 #include "asx/kernel/detail/records.hpp"
+#include "asx/kernel/gate.hpp"
 #include "asx/kernel/ghost.hpp"
 #include "asx/kernel/owned.hpp"
 #include "asx/model/witness.hpp"
@@ -241,7 +242,7 @@ class ASX_API kernel {
   [[nodiscard]] std::uint64_t nominal_used() const noexcept { return bytes_; }
   [[nodiscard]] const resource_contract& contract() const noexcept { return contract_; }
   /// True while user code runs under this kernel: a run must not be entered again.
-  [[nodiscard]] bool is_inside() const noexcept { return current_ != nullptr || is_settling_ || is_ending_; }
+  [[nodiscard]] bool is_inside() const noexcept { return current_ != nullptr || settles_ || is_ending_; }
   /// The monitors: what they saw, and what user code declares to them.
   [[nodiscard]] asx::ghosts& ghosts() noexcept { return ghosts_; }
   [[nodiscard]] const detail::causes& reasons() const noexcept { return causes_; }
@@ -266,7 +267,9 @@ class ASX_API kernel {
     if (!retries_.empty()) [[unlikely]]
       retry_cancels();
   }
-  /// Whether take_inputs would find something.
+  /// Whether somebody outside has said something that is not taken in yet.
+  [[nodiscard]] bool has_calls() const noexcept { return somebody_called(); }
+  /// Whether take_inputs would find something: that, or a cancel that waits for room.
   [[nodiscard]] bool has_inputs() const noexcept { return somebody_called() || !retries_.empty(); }
   [[nodiscard]] std::uint64_t queued_by(place& p) noexcept { return static_cast<detail::task_record&>(p).queued_by; }
   void poll(std::uint32_t worker, place& p, dispatch_source from, instant now, std::uint64_t dispatched) noexcept;
@@ -276,13 +279,40 @@ class ASX_API kernel {
   [[nodiscard]] place* take_stalled(std::uint32_t worker, instant now) noexcept;
   [[nodiscard]] pressure weigh() noexcept;
 
+  // ---- several threads (asx/runtime/drive_workers.hpp)
+  /// Before the first call of another thread, or after the last.
+  void set_gate(const gate_port& gate) noexcept {
+    ASX_ASSERT(live_things_[0] + live_things_[1] == 0, "a gate is set before there is anything to share");
+    gate_ = gate;
+    gate_.away = &away_;
+    if (gate.enter != nullptr) detail::has_gates.store(true, std::memory_order_relaxed);  // Relaxed: as said there.
+  }
+  [[nodiscard]] const gate_port& gate_in_use() const noexcept { return gate_; }
+  /// This thread's part in what follows; for the gate alone.
+  void exchange(standing& with) noexcept {
+    std::swap(current_, with.current);
+    std::swap(cause_, with.cause);
+    std::swap(worker_, with.worker);
+    std::swap(in_finalizer_, with.in_finalizer);
+    std::swap(has_finalizer_panicked_, with.has_finalizer_panicked);
+    std::swap(settles_, with.settles);
+    std::swap(is_ending_, with.is_ending);
+  }
+  /// This thread polls a task, or ends one.
+  [[nodiscard]] bool is_polling() const noexcept { return current_ != nullptr; }
+  /// How many threads are out with what is the user's - polls, finalizers, drops; 0 where there is no gate.
+  [[nodiscard]] std::uint32_t away() const noexcept { return away_; }
+
   /// Looks there in phase 0 from now on; a `waiting` of null looks nowhere.
   void listen_to(const input_port& outside) noexcept {
     outside_ = outside;
     if (outside_.waiting == nullptr) outside_.waiting = &nothing_waits_;
   }
   void watch_cancels(const cancel_watch& by) noexcept { cancel_watch_ = by; }
-  [[nodiscard]] void* input_context() const noexcept { return outside_.context; }
+  [[nodiscard]] void* input_context() const noexcept {
+    const inside here(gate_);  // The first foreign handle makes it.
+    return outside_.context;
+  }
 
   /// Calls visit(record) for every region from the root on, parents first; for reports.
   template <class Visit>
@@ -372,10 +402,14 @@ class ASX_API kernel {
   void wake(task_record& t, wake_code why, std::uint64_t cause = 0) noexcept;
   void wake_and_tell(task_record& t, wake_code why, std::uint64_t cause) noexcept;
   void wake(slab_key key) noexcept;
+  template <bool IsAlone>
+  std::uint64_t run_plain_as(std::uint32_t worker, const time_source& clock, std::uint64_t most,
+                             instant until) noexcept;
   void run_dispatch(task_record& t) noexcept;
   [[nodiscard]] bool prepare_poll(task_record& t) noexcept;
   static void begin_poll(task_record& t) noexcept;
-  /// What its poll says; an exception has made it panic.
+  /// What its poll says; an exception has made it panic. `IsAlone`: there is no gate.
+  template <bool IsAlone>
   [[nodiscard]] poll_result say(task_record& t) noexcept;
   void after_poll(task_record& t, poll_result said) noexcept;
   void panic(task_record& t, std::string_view text, const std::source_location& site) noexcept;
@@ -393,6 +427,12 @@ class ASX_API kernel {
   void leave(task_record& t, task_trigger on, const detail::task_end& result, std::uint32_t flags) noexcept;
   void force_complete(task_record& t) noexcept;
   void release_if_done(task_record& t) noexcept;
+  [[nodiscard]] bool is_shared() const noexcept { return may_have_gates() && gate_.enter != nullptr; }
+  /// It has ended, and user code of its end still runs on another thread: nobody has been told yet.
+  template <class Record>
+  [[nodiscard]] bool is_going(const Record& ended) const noexcept {
+    return is_shared() && ended.pins != 0;
+  }
   /// The number of its event; 0 when it was in the index no more.
   std::uint64_t drop_deadline(task_record& t, event_kind why) noexcept;
   void cancel_timers(intrusive_list<timer_record, detail::timer_owner_tag>& timers) noexcept;
@@ -475,14 +515,17 @@ class ASX_API kernel {
   const std::atomic<void*> nothing_waits_{nullptr};
   input_port outside_{&nothing_waits_, nullptr, nullptr};
   cancel_watch cancel_watch_{};
+  gate_port gate_{};
+  std::uint32_t away_ = 0;
   instant now_{};
   std::uint32_t worker_ = 0;               // Who steps; 0 between steps.
   std::uint64_t cause_ = 0;                // The event that what happens now follows from.
   task_record* current_ = nullptr;         // Being polled.
   region_record* in_finalizer_ = nullptr;  // Whose finalizer runs.
   bool has_finalizer_panicked_ = false;
-  bool is_settling_ = false;
-  bool is_ending_ = false;  // A call from outside ends something, and runs what that set off.
+  bool is_settling_ = false;  // Somebody looks at regions,
+  bool settles_ = false;      // and it is this thread.
+  bool is_ending_ = false;    // A call from outside ends something, and runs what that set off.
   bool is_shutting_down_ = false;
   bool ignores_timers_ = false;  // Everything was told to shut down: nobody waits for a timer.
 
@@ -525,5 +568,11 @@ class ASX_API kernel {
 
   asx::ghosts ghosts_;
 };
+
+inline inside::inside(const kernel& k) noexcept : inside(k.gate_in_use()) {}
+/// Null when one thread has it for itself.
+[[nodiscard]] inline const gate_port* gate_of(const kernel& k) noexcept {
+  return !may_have_gates() || k.gate_in_use().enter == nullptr ? nullptr : &k.gate_in_use();
+}
 
 }  // namespace asx

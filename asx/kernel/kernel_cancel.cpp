@@ -26,6 +26,7 @@ cancel_reason kernel::reason_of_close(const cancel_request& why, const region_re
 }
 
 status kernel::request_cancel(task_handle task, const cancel_request& why, bool* newly) noexcept {
+  const inside here(gate_);
   if (newly != nullptr) *newly = false;
   task_record* const t = find(task);
   if (t == nullptr) return refuse(event_kind::refused_cancel, 0, {status::stale_handle});
@@ -112,7 +113,7 @@ void kernel::deliver(task_record& t, const cancel_reason& reason, std::uint32_t 
   if (auto& retry = static_cast<list_hook<detail::retry_tag>&>(t); retry.linked()) retry.unlink();
   t.is_held_back = false;
 
-  if (&t == current_) {
+  if (&t == current_ || t.is_polled) {
     t.was_cancelled_in_poll = true;  // Queued again when its poll ends.
   } else if (t.is_queued()) {
     sched_.push_cancel(t.home, t, t.cleanup_priority);
@@ -307,7 +308,7 @@ void kernel::stop_answering(task_record& t) noexcept {
 // round that was interrupted goes on behind the last one asked.
 place* kernel::take_stalled(std::uint32_t worker, instant now) noexcept {
   worker_ = 0;  // An idle step ends here; what comes after it is from outside.
-  if (foreign_holds_ != 0 || !sched_.empty()) return nullptr;
+  if (foreign_holds_ != 0 || away_ != 0 || !sched_.empty()) return nullptr;
   if (!ignores_timers_ && (wheel_.live() != 0 || !index_.empty())) return nullptr;
   now_ = later(now_, now);
   if (!is_answering_sorted_) {
@@ -317,6 +318,7 @@ place* kernel::take_stalled(std::uint32_t worker, instant now) noexcept {
   }
   const auto is_eligible = [this](const task_record& t) {
     if (t.is_queued() || t.is_held_back || (t.is_leaving && !t.owned_regions.empty())) return false;
+    if (t.is_polled) return false;  // Somebody ends it from outside, and its actions run.
     return t.state != task_state::cancel_requested || options_.max_unobserved_cancel_polls != 0;
   };
   for (int round = 0; round < 2; ++round) {

@@ -20,7 +20,19 @@ namespace {
 // It runs, and nothing but its own poll is the matter: no cancel, no deadline, no end.
 bool is_plain(const task_record& t) noexcept {
   return t.state == task_state::running && t.left.deadline.is_none() && !t.is_held_back && !t.is_ending &&
-         !t.is_leaving;
+         !t.is_leaving && !t.is_polled;
+}
+
+// The same after its poll, which is over then.
+template <bool IsAlone>
+bool is_plain_after(task_record& t) noexcept {
+  if constexpr (!IsAlone) {
+    t.is_polled = false;
+    if (is_plain(t)) return true;
+    t.is_polled = true;
+    return false;
+  }
+  return is_plain(t);
 }
 
 bool is_answering(task_state s) noexcept {
@@ -71,7 +83,7 @@ void kernel::wake(task_record& t, wake_code why, std::uint64_t cause) noexcept {
 void kernel::wake_and_tell(task_record& t, wake_code why, std::uint64_t cause) noexcept {
   if (t.state == task_state::completed || t.is_held_back || t.is_ending) return;
   if (t.is_leaving && !t.owned_regions.empty()) return;
-  if (&t == current_) {
+  if (&t == current_ || t.is_polled) {
     t.was_woken = true;
   } else if (!t.is_queued()) {
     enqueue(t, why, cause, caller());
@@ -79,6 +91,7 @@ void kernel::wake_and_tell(task_record& t, wake_code why, std::uint64_t cause) n
 }
 
 void kernel::wake(slab_key key) noexcept {
+  const inside here(gate_);
   task_record* const t = tasks_.find(key);
   if (t == nullptr || t->is_queued() || t->is_held_back || t->state == task_state::completed) return;
   const std::uint64_t asked = note_input(event_kind::input_wake, t->task().value, 0, inputs_ + 1);
@@ -90,6 +103,7 @@ void waker::wake() const noexcept {
 }
 
 waker kernel::waker_of(task_handle task) noexcept {
+  const inside here(gate_);
   task_record* const t = find(task);
   return t == nullptr ? waker{} : waker{*this, t->key()};
 }
@@ -103,6 +117,7 @@ void kernel::poll(std::uint32_t worker, place& p, dispatch_source, instant now, 
   worker_ = worker;
   cause_ = dispatched;
   t.home = worker;
+  t.is_polled = true;
   current_ = &t;
   run_dispatch(t);
   current_ = nullptr;
@@ -117,6 +132,12 @@ void kernel::poll(std::uint32_t worker, place& p, dispatch_source, instant now, 
 // besides cannot be there.
 std::uint64_t kernel::run_plain(std::uint32_t worker, const time_source& clock, std::uint64_t most,
                                 instant until) noexcept {
+  return is_shared() ? run_plain_as<false>(worker, clock, most, until) : run_plain_as<true>(worker, clock, most, until);
+}
+
+template <bool IsAlone>
+std::uint64_t kernel::run_plain_as(std::uint32_t worker, const time_source& clock, std::uint64_t most,
+                                   instant until) noexcept {
   ASX_ASSERT(current_ == nullptr, "one task is polled at a time");
   std::uint64_t done = 0;
   if (!is_quiet() || rejects()) return 0;
@@ -134,10 +155,12 @@ std::uint64_t kernel::run_plain(std::uint32_t worker, const time_source& clock, 
     worker_ = worker;
     t.home = worker;
     current_ = &t;
-    if (is_plain(t) && t.left.is_endless()) [[likely]] {
+    const bool was_plain = is_plain(t) && t.left.is_endless();
+    if constexpr (!IsAlone) t.is_polled = true;
+    if (was_plain) [[likely]] {
       begin_poll(t);
-      const poll_result said = say(t);
-      if (said == poll_result::pending && is_plain(t) && !t.has_panicked) [[likely]] {
+      const poll_result said = say<IsAlone>(t);
+      if (said == poll_result::pending && is_plain_after<IsAlone>(t) && !t.has_panicked) [[likely]] {
         const bool parks = !t.wants_yield && !t.was_woken && (t.took_waker || t.registrations != 0);
         if (!parks) sched_.push_plain<lane::ready>(worker, t, t.left.priority);
       } else {
@@ -158,7 +181,7 @@ void kernel::run_dispatch(task_record& t) noexcept {
     return end(t, task_trigger::finalize_done, detail::task_end::cancelled());
   }
   if (t.is_leaving) return end(t, t.last_trigger, t.result, t.last_flags);
-  if (prepare_poll(t)) after_poll(t, say(t));
+  if (prepare_poll(t)) after_poll(t, say<false>(t));
 }
 
 inline void kernel::begin_poll(task_record& t) noexcept {
@@ -181,6 +204,7 @@ bool kernel::prepare_poll(task_record& t) noexcept {
     case task_state::created:
     case task_state::running:
       if (t.left.consume_poll() != status::ok) {
+        t.is_polled = false;
         t.is_held_back = true;  // The cancel found no room: nobody polls it until it does.
         return false;
       }
@@ -210,13 +234,22 @@ bool kernel::prepare_poll(task_record& t) noexcept {
   return true;
 }
 
+template <bool IsAlone>
 inline poll_result kernel::say(task_record& t) noexcept {
   cx c(t);
   ++t.polls;
+  const auto ask = [&] {
+    if constexpr (IsAlone) {
+      return t.poll(t.context, c);
+    } else {
+      const outside open(gate_);
+      return t.poll(t.context, c);
+    }
+  };
   poll_result said = poll_result::pending;
 #if defined(__cpp_exceptions)
   try {
-    said = t.poll(t.context, c);
+    said = ask();
   } catch (const std::exception& e) {
     const char* const text = e.what();
     panic(t, text == nullptr ? std::string_view() : std::string_view(text), t.site);
@@ -224,7 +257,7 @@ inline poll_result kernel::say(task_record& t) noexcept {
     panic(t, "an exception that is no std::exception", t.site);
   }
 #else
-  said = t.poll(t.context, c);
+  said = ask();
 #endif
   return said;
 }
@@ -261,6 +294,7 @@ void kernel::fatal(std::string_view text) const noexcept {
 }
 
 void kernel::panic(std::string_view text, std::source_location site) noexcept {
+  const inside here(gate_);
   if (in_finalizer_ != nullptr) {
     panic(*in_finalizer_, text, site);
   } else if (current_ != nullptr) {
@@ -285,6 +319,7 @@ void kernel::after_poll(task_record& t, poll_result said) noexcept {
   switch (said) {
     case poll_result::pending:
       ghosts_.pending(t);
+      t.is_polled = false;
       if (parks) return;
       if (t.wants_yield) note(event_kind::task_yielded, t.task().value, t.region->id.value);
       return enqueue(t,
@@ -308,6 +343,7 @@ void kernel::after_poll(task_record& t, poll_result said) noexcept {
   t.phase = cancel_phase::finalizing;
   note(event_kind::task_cleaned_up, t.task().value, t.region->id.value, static_cast<std::uint64_t>(t.reason().kind),
        t.cleanup_polls);
+  t.is_polled = false;
   enqueue(t, wake_code::yield, 0);
 }
 

@@ -1,4 +1,4 @@
-// Regions: creation, close from the first request to closed, finalizers, the fold of outcomes, arenas.
+// Regions: creation, close from the first request to closed, finalizers, the fold of outcomes.
 #include <algorithm>
 #include <exception>
 #include <string_view>
@@ -12,20 +12,11 @@ using detail::finalizer_node;
 using detail::region_record;
 using detail::task_record;
 
-namespace detail {
-struct arena_chunk {
-  arena_chunk* next;
-  std::size_t bytes;  // With this header.
-  std::size_t used;
-};
-}  // namespace detail
-
-using detail::arena_chunk;
-
 // ---- creation -----------------------------------------------------------------------------------------------------
 
 status kernel::create_region(region_handle parent, const region_spec& spec, region_handle& out,
                              std::source_location site) noexcept {
+  const inside here(gate_);
   constexpr auto kind = event_kind::refused_region;
   region_record* const p = find(parent);
   if (p == nullptr) return refuse(kind, 0, {status::stale_handle});
@@ -84,6 +75,7 @@ status kernel::create_region(region_handle parent, const region_spec& spec, regi
 }
 
 status kernel::add_finalizer(region_handle region, finalizer_function run, void* context, bool in_turn) noexcept {
+  const inside here(gate_);
   constexpr auto kind = event_kind::refused_finalizer;
   region_record* const r = find(region);
   if (r == nullptr) return refuse(kind, 0, {status::stale_handle});
@@ -111,6 +103,7 @@ status kernel::add_finalizer(region_handle region, finalizer_function run, void*
 }
 
 status kernel::adopt(region_handle region, owned& thing) noexcept {
+  const inside here(gate_);
   constexpr auto kind = event_kind::refused_other;
   region_record* const r = find(region);
   if (r == nullptr) return refuse(kind, 0, {status::stale_handle});
@@ -176,6 +169,7 @@ void kernel::mark(region_record& r, const cancel_reason& reason, region_trigger 
 // pre-order, tasks of a region before its sub-regions, all in order of creation. Runs no user code.
 void kernel::propagate(region_record& from, const cancel_reason& reason, region_trigger on, bool is_driven,
                        std::uint64_t cause) noexcept {
+  if (from.state == region_state::closed) return;  // Its owner is told as soon as its last call is over.
   mark(from, reason, on, is_driven, cause);
   for (region_record* r = &from; r != nullptr; r = next_in_tree(from, *r)) {
     if (r != &from) {
@@ -228,13 +222,16 @@ status kernel::close_with(region_handle region, const cancel_request& why, bool 
 }
 
 status kernel::close(region_handle region, const cancel_request& why) noexcept {
+  const inside here(gate_);
   return close_with(region, why, true);
 }
 status kernel::begin_close(region_handle region, const cancel_request& why) noexcept {
+  const inside here(gate_);
   return close_with(region, why, false);
 }
 
 status kernel::begin_drain(region_handle region) noexcept {
+  const inside here(gate_);
   region_record* const r = find(region);
   if (r == nullptr) return refuse(event_kind::refused_close, 0, {status::stale_handle});
   if (r->state != region_state::closing) return refuse_move(*r, region_state::draining);
@@ -244,6 +241,7 @@ status kernel::begin_drain(region_handle region) noexcept {
 }
 
 status kernel::begin_finalize(region_handle region) noexcept {
+  const inside here(gate_);
   region_record* const r = find(region);
   if (r == nullptr) return refuse(event_kind::refused_close, 0, {status::stale_handle});
   if (r->state != region_state::closing && r->state != region_state::draining) {
@@ -261,6 +259,7 @@ status kernel::begin_finalize(region_handle region) noexcept {
 }
 
 status kernel::finish_close(region_handle region) noexcept {
+  const inside here(gate_);
   region_record* const r = find(region);
   if (r == nullptr) return refuse(event_kind::refused_close, 0, {status::stale_handle});
   if (r->state != region_state::finalizing) return refuse_move(*r, region_state::closed);
@@ -298,12 +297,12 @@ void kernel::look_at(region_record& r) noexcept {
 // Regions are looked at one after the other, never inside each other: a finalizer that closes a region only adds it.
 void kernel::settle_pending() noexcept {
   if (is_settling_) return;
-  is_settling_ = true;
+  is_settling_ = settles_ = true;
   while (region_record* const r = pending_.pop_front()) {
     if (r->state == region_state::draining && (r->live_tasks != 0 || r->live_regions != 0)) continue;  // Most ends.
     evaluate(*r);
   }
-  is_settling_ = false;
+  is_settling_ = settles_ = false;
 }
 
 void kernel::evaluate(region_record& r) noexcept {
@@ -357,6 +356,7 @@ void kernel::run_finalizers(region_record& r) noexcept {
     status s = status::ok;
 #if defined(__cpp_exceptions)
     try {
+      const outside open(gate_);
       s = job.run(job.context, handle_of(r), *this);
     } catch (const std::exception& e) {
       const char* const text = e.what();
@@ -365,7 +365,10 @@ void kernel::run_finalizers(region_record& r) noexcept {
       panic(r, {}, r.site);
     }
 #else
-    s = job.run(job.context, handle_of(r), *this);
+    {
+      const outside open(gate_);
+      s = job.run(job.context, handle_of(r), *this);
+    }
 #endif
     in_finalizer_ = nullptr;
     if (has_finalizer_panicked_) s = status::invalid_argument;
@@ -407,12 +410,21 @@ status kernel::try_close(region_record& r) noexcept {
   const bool overran = out.is_cancelled() && out.cancelled_by().cleanup_budget_exceeded;
   move(r, region_trigger::finalization_complete, pack(static_cast<std::uint64_t>(out.kind()), overran ? 1 : 0),
        r.leaked);
+  if (r.parent != nullptr) static_cast<list_hook<detail::sibling_tag>&>(r).unlink();
+  ++r.pins;
+  const auto tell = [&] {
+    if (r.closed == nullptr) return;
+    const region_handle self = handle_of(r);
+    const outside open(gate_);
+    r.closed(r.context, self);
+  };
+  if (is_shared()) [[unlikely]]
+    tell();  // First, as at the end of a task.
   --closing_regions_;
   --live_regions_;
   free_arena(r);
   if (auto& hook = static_cast<list_hook<detail::pending_tag>&>(r); hook.linked()) hook.unlink();
 
-  ++r.pins;
   if (r.owner != nullptr) {
     task_record& owner = *r.owner;
     static_cast<list_hook<detail::owner_tag>&>(r).unlink();
@@ -420,14 +432,13 @@ status kernel::try_close(region_record& r) noexcept {
     if (owner.is_leaving && owner.owned_regions.empty()) wake(owner, wake_code::closed);
   }
   if (region_record* const parent = r.parent; parent != nullptr) {
-    static_cast<list_hook<detail::sibling_tag>&>(r).unlink();
     --parent->live_regions;
     if (!r.is_judged_by_owner) fold(*parent, out, r.child_seq);
     look_at(*parent);
     r.parent = nullptr;
   }
   serve(r.closers, wake_code::closed, event_kind::close_waiter_woken, r.id.value);
-  if (r.closed != nullptr) r.closed(r.context, handle_of(r));
+  if (!is_shared()) tell();
   --r.pins;
   release_if_done(r);
   return status::ok;
@@ -501,6 +512,7 @@ void kernel::release_if_done(region_record& r) noexcept {
 }
 
 status kernel::release_region(region_handle region) noexcept {
+  const inside here(gate_);
   region_record* const r = find(region);
   if (r == nullptr) return status::stale_handle;
   if (r->holds == 0 || r == root_) return status::invalid_argument;
@@ -509,9 +521,10 @@ status kernel::release_region(region_handle region) noexcept {
   return status::ok;
 }
 
-// ---- looking, and the arena ------------------------------------------------------------------------------
+// ---- looking ---------------------------------------------------------------------------------------------
 
 status kernel::inspect(region_handle region, region_report& out) const noexcept {
+  const inside here(gate_);
   const region_record* const r = find(region);
   if (r == nullptr) return status::stale_handle;
   out = {r->id,
@@ -527,51 +540,12 @@ status kernel::inspect(region_handle region, region_report& out) const noexcept 
 }
 
 status kernel::result(region_handle region, task_outcome& out) const noexcept {
+  const inside here(gate_);
   const region_record* const r = find(region);
   if (r == nullptr) return status::stale_handle;
-  if (r->state != region_state::closed) return status::incomplete_children;
+  if (r->state != region_state::closed || is_going(*r)) return status::incomplete_children;
   out = r->fold.best;
   return status::ok;
-}
-
-// The same on every machine, so that a call is refused on all of them or on none: some know no larger alignment than 8.
-static constexpr std::size_t arena_alignment = 16;
-
-status kernel::arena_allocate(region_handle region, std::size_t bytes, std::size_t alignment, void*& out) noexcept {
-  constexpr auto kind = event_kind::refused_memory;
-  constexpr std::size_t most = arena_alignment;
-  region_record* const r = find(region);
-  if (r == nullptr) return refuse(kind, 0, {status::stale_handle});
-  if (r->state == region_state::closed) return refuse(kind, r->id.value, {status::region_closed});
-  if (alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment > most || bytes > SIZE_MAX / 2) {
-    return refuse(kind, r->id.value, {status::invalid_argument});
-  }
-  if (!has_bytes(bytes))
-    return refuse(kind, r->id.value, {status::resource_exhausted, limit_code::memory, contract_.max_bytes});
-  constexpr std::size_t header = (sizeof(arena_chunk) + most - 1) / most * most;
-  arena_chunk* chunk = r->arena;
-  const auto place_in = [&](const arena_chunk& c) { return (c.used + alignment - 1) / alignment * alignment; };
-  if (chunk == nullptr || place_in(*chunk) + bytes > chunk->bytes) {
-    const std::size_t wanted = header + bytes > 4096 ? header + bytes : 4096;
-    void* const block = memory_.allocate(memory_.context, wanted, most);
-    if (block == nullptr) return refuse(kind, r->id.value, {status::resource_exhausted, limit_code::memory, 0});
-    chunk = r->arena = new (block) arena_chunk{r->arena, wanted, header};
-  }
-  const std::size_t at = place_in(*chunk);
-  chunk->used = at + bytes;
-  r->arena_bytes += bytes;
-  bytes_ += bytes;
-  out = reinterpret_cast<std::byte*>(chunk) + at;
-  return status::ok;
-}
-
-void kernel::free_arena(region_record& r) noexcept {
-  while (arena_chunk* const chunk = r.arena) {
-    r.arena = chunk->next;
-    memory_.release(memory_.context, chunk, chunk->bytes, arena_alignment);
-  }
-  bytes_ -= r.arena_bytes;
-  r.arena_bytes = 0;
 }
 
 }  // namespace asx

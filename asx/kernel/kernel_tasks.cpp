@@ -38,6 +38,7 @@ kernel::refusal kernel::admit_task(const region_record& r) noexcept {
 }
 
 status kernel::reserve_task(region_handle region, task_slot& out) noexcept {
+  const inside here(gate_);
   ASX_ASSERT(out.task_ == nullptr, "a slot holds one task");
   region_record* const r = find(region);
   if (r == nullptr) return refuse(event_kind::refused_spawn, 0, {status::stale_handle});
@@ -58,6 +59,7 @@ status kernel::reserve_task(region_handle region, task_slot& out) noexcept {
 }
 
 task_handle kernel::commit(task_slot& slot, const task_spec& spec, std::source_location site) noexcept {
+  const inside here(gate_);
   ASX_ASSERT(slot.task_ != nullptr && spec.poll != nullptr, "a slot is committed once, with something to poll");
   task_record& t = *slot.task_;
   slot.task_ = nullptr;
@@ -104,6 +106,7 @@ task_handle kernel::commit(task_slot& slot, const task_spec& spec, std::source_l
 }
 
 void kernel::abandon(task_slot& slot) noexcept {
+  const inside here(gate_);
   if (slot.task_ == nullptr) return;
   task_record& t = *slot.task_;
   slot.task_ = nullptr;
@@ -120,6 +123,7 @@ void kernel::abandon(task_slot& slot) noexcept {
 
 status kernel::spawn(region_handle region, const task_spec& spec, task_handle& out,
                      std::source_location site) noexcept {
+  const inside here(gate_);
   if (spec.poll == nullptr) return refuse(event_kind::refused_spawn, 0, {status::invalid_argument});
   task_slot slot;
   const status s = reserve_task(region, slot);
@@ -151,12 +155,16 @@ const char* kernel::unwind(task_record& t, bool is_leak) noexcept {
     status s = status::ok;
 #if defined(__cpp_exceptions)
     try {
+      const outside open(gate_);
       s = undo(context);
     } catch (...) {
       s = status::invalid_argument;
     }
 #else
-    s = undo(context);
+    {
+      const outside open(gate_);
+      s = undo(context);
+    }
 #endif
     if (s == status::ok) {
       note(event_kind::cleanup_ran, t.task().value, 0, depth);
@@ -202,6 +210,13 @@ std::uint64_t kernel::drop_deadline(task_record& t, event_kind why) noexcept {
 void kernel::end(task_record& t, task_trigger on, detail::task_end result, std::uint32_t flags) noexcept {
   if (!t.owned_regions.empty()) return leave(t, on, result, flags);
   ++t.pins;
+  const auto take_out = [&] {
+    if (sched_.remove(t)) note(event_kind::task_dequeued, t.task().value, t.region->id.value, 0, t.insertion_seq());
+  };
+  if (is_shared()) [[unlikely]] {
+    t.is_polled = true;  // Its actions run outside: whoever cancels it meanwhile must not queue it,
+    take_out();          // and nobody may dispatch it.
+  }
   // nobody but the task itself made it forget what it promised.
   const char* const forgotten = has_cleanups(t) ? unwind(t, result.kind <= outcome_kind::err) : nullptr;
   t.is_ending = true;
@@ -212,7 +227,7 @@ void kernel::end(task_record& t, task_trigger on, detail::task_end result, std::
   if (!t.timers.empty()) cancel_timers(t.timers);
   while (waiter* const w = t.waits.front()) w->leave(leave_code::dropped);
   drop_deadline(t, event_kind::deadline_dropped);
-  if (sched_.remove(t)) note(event_kind::task_dequeued, t.task().value, t.region->id.value, 0, t.insertion_seq());
+  take_out();
   if (static_cast<list_hook<detail::retry_tag>&>(t).linked()) static_cast<list_hook<detail::retry_tag>&>(t).unlink();
   stop_answering(t);
   const auto* const row = task_lifecycle.find(t.state, on);
@@ -233,6 +248,19 @@ void kernel::end(task_record& t, task_trigger on, detail::task_end result, std::
            r.id.value, pack(static_cast<std::uint64_t>(result.kind), result.has_overrun ? 1 : 0), told, 0,
            flags | (t.is_finalizer ? event_flags::finalizer : 0));
   static_cast<list_hook<detail::region_tasks_tag>&>(t).unlink();
+  const auto drop = [&] {  // It may call back, and even close the region.
+    if (t.drop == nullptr) return;
+    ++r.pins;
+    {
+      const outside open(gate_);
+      t.drop(t.context);
+    }
+    --r.pins;
+  };
+  // Where others may come in meanwhile, nobody is told of an end before what ended with it is gone: it may point into
+  // the frame of whoever waits. Alone, nobody runs before it is.
+  if (is_shared()) [[unlikely]]
+    drop();
   --r.live_tasks;
   --live_tasks_;
   fold(r, t);
@@ -242,10 +270,8 @@ void kernel::end(task_record& t, task_trigger on, detail::task_end result, std::
   if (r.fails_fast) fail_fast(r, t, ended);
   cause_ = before;
   look_at(r);
-  if (t.drop != nullptr) {  // It may call back, and even close the region.
-    ++r.pins;
-    t.drop(t.context);
-    --r.pins;
+  if (!is_shared() && t.drop != nullptr) {
+    drop();
     release_if_done(r);
   }
   --t.pins;
@@ -256,6 +282,7 @@ void kernel::end(task_record& t, task_trigger on, detail::task_end result, std::
 // more; the last region that closes queues it.
 void kernel::leave(task_record& t, task_trigger on, const detail::task_end& result, std::uint32_t flags) noexcept {
   t.is_leaving = true;
+  t.is_polled = false;
   t.result = result;
   t.last_trigger = on;
   t.last_flags = static_cast<std::uint8_t>(flags);
@@ -293,6 +320,7 @@ void kernel::release_if_done(task_record& t) noexcept {
 }
 
 status kernel::release_task(task_handle task) noexcept {
+  const inside here(gate_);
   task_record* const t = find(task);
   if (t == nullptr) return status::stale_handle;
   if (!t->is_held) return status::invalid_argument;
@@ -302,6 +330,7 @@ status kernel::release_task(task_handle task) noexcept {
 }
 
 status kernel::complete(task_handle task, const task_outcome& result) noexcept {
+  const inside here(gate_);
   constexpr auto kind = event_kind::refused_other;
   task_record* const t = find(task);
   if (t == nullptr) return refuse(kind, 0, {status::stale_handle});
@@ -312,7 +341,7 @@ status kernel::complete(task_handle task, const task_outcome& result) noexcept {
     static_cast<void>(ghosts_.refused_end(*t));
     return refuse(kind, t->task().value, {status::invalid_transition});
   }
-  if (t == current_) return refuse(kind, t->task().value, {status::reentrant});
+  if (t == current_ || t->is_polled) return refuse(kind, t->task().value, {status::reentrant});
   if (rejects()) {
     std::uint64_t events = 8 + t->cleanup_depth + t->registrations + events_of_cancel(*t) + events_above(*t->region);
     events += 2 * std::uint64_t{t->joiners.size()} + 2 * std::uint64_t{t->held} + 2;
@@ -341,6 +370,7 @@ status kernel::complete(task_handle task, const task_outcome& result) noexcept {
 }
 
 task_outcome kernel::outcome_of(const task_record& t) const noexcept {
+  const inside here(gate_);
   const detail::task_end& e = t.result;
   switch (e.kind) {
     case outcome_kind::ok: return e.has_value ? task_outcome::ok(e.word) : task_outcome::ok();
@@ -354,6 +384,7 @@ task_outcome kernel::outcome_of(const task_record& t) const noexcept {
 // ---- looking ------------------------------------------------------------------------------------------------------
 
 status kernel::inspect(task_handle task, task_report& out) const noexcept {
+  const inside here(gate_);
   task_record* const t = find(task);
   if (t == nullptr) return status::stale_handle;
   out = {t->task(),      t->state,       t->is_queued(),
@@ -364,6 +395,7 @@ status kernel::inspect(task_handle task, task_report& out) const noexcept {
 }
 
 status kernel::witness(task_handle task, cancel_witness& out) const noexcept {
+  const inside here(gate_);
   const task_record* const t = find(task);
   if (t == nullptr) return status::stale_handle;
   if (!t->is_asked()) return status::empty;  // Nobody asked for a cancel.
@@ -372,9 +404,10 @@ status kernel::witness(task_handle task, cancel_witness& out) const noexcept {
 }
 
 status kernel::result(task_handle task, task_outcome& out) const noexcept {
+  const inside here(gate_);
   const task_record* const t = find(task);
   if (t == nullptr) return status::stale_handle;
-  if (t->state != task_state::completed) return status::tasks_still_active;
+  if (t->state != task_state::completed || is_going(*t)) return status::tasks_still_active;
   out = outcome_of(*t);
   return status::ok;
 }

@@ -16,6 +16,7 @@ using detail::timer_record;
 // ---- obligations --------------------------------------------------------------------------------------------------
 
 status kernel::reserve(region_handle region, obligation_handle& out, std::source_location site) noexcept {
+  const inside here(gate_);
   const refusal why = try_reserve(region, out, site);
   if (why.code == status::ok) return status::ok;
   const region_record* const r = find(region);
@@ -96,12 +97,15 @@ status kernel::settle_obligation(obligation_handle h, obligation_state to) noexc
 }
 
 status kernel::commit(obligation_handle obligation) noexcept {
+  const inside here(gate_);
   return settle_obligation(obligation, obligation_state::committed);
 }
 status kernel::abort(obligation_handle obligation) noexcept {
+  const inside here(gate_);
   return settle_obligation(obligation, obligation_state::aborted);
 }
 status kernel::inspect(obligation_handle obligation, obligation_state& out) const noexcept {
+  const inside here(gate_);
   const obligation_record* const o = obligations_.find(obligation);
   if (o == nullptr) return status::stale_handle;
   out = o->state;
@@ -161,6 +165,7 @@ status kernel::add_timer(task_record* t, region_record& r, instant deadline, sla
 }
 
 status kernel::register_timer(cx& c, instant deadline, slab_key& out) noexcept {
+  const inside here(gate_);
   const status s = add_timer(c.task_, *c.task_->region, deadline, out);
   if (s == status::ok) {
     note(event_kind::task_waits, c.task_->task().value, c.task_->waits_on, static_cast<std::uint64_t>(wait_code::timer),
@@ -170,6 +175,7 @@ status kernel::register_timer(cx& c, instant deadline, slab_key& out) noexcept {
 }
 
 status kernel::register_timer(region_handle region, instant deadline, slab_key& out) noexcept {
+  const inside here(gate_);
   region_record* const r = find(region);
   if (r == nullptr) return refuse(event_kind::refused_timer, 0, {status::stale_handle});
   return add_timer(nullptr, *r, deadline, out);
@@ -184,6 +190,7 @@ void kernel::remove_timer(timer_record& timer) noexcept {
 }
 
 bool kernel::cancel_timer(slab_key key) noexcept {
+  const inside here(gate_);
   timer_record* const timer = timers_.find(key);
   if (timer == nullptr) return ghosts_.timer_missed(key);
   ghosts_.timer_cancelled(key);
@@ -204,27 +211,34 @@ task_id cx::task() const noexcept {
   return task_->place::task();
 }
 task_handle cx::handle() const noexcept {
+  const inside here(kernel());
   return asx::kernel::handle_of(*task_);
 }
 region_handle cx::region() const noexcept {
+  const inside here(kernel());
   return asx::kernel::handle_of(*task_->region);
 }
 kernel& cx::kernel() const noexcept {
   return *task_->region->owner_kernel;
 }
 instant cx::now() const noexcept {
+  const inside here(kernel());
   return kernel().now_;
 }
 budget cx::budget_left() const noexcept {
+  const inside here(kernel());
   return task_->state == task_state::cancelling ? task_->cleanup() : task_->left;
 }
 status cx::checkpoint() noexcept {
+  const inside here(kernel());
   return kernel().checkpoint(*task_);
 }
 bool cx::is_cancelled() const noexcept {
+  const inside here(kernel());
   return task_->is_asked();
 }
 const cancel_reason* cx::reason() const noexcept {
+  const inside here(kernel());
   return kernel().own_reason(*task_);
 }
 void cx::yield() noexcept {
@@ -236,6 +250,7 @@ waker cx::get_waker() noexcept {
 }
 
 status cx::consume_cost(std::uint64_t amount) noexcept {
+  const inside here(kernel());
   if (task_->is_asked()) return status::ok;  // cleanup is bounded in polls.
   const status s = task_->left.consume_cost(amount);
   if (s != status::ok) static_cast<void>(kernel().raise(*task_, cancel_kind::cost_budget));
@@ -243,6 +258,7 @@ status cx::consume_cost(std::uint64_t amount) noexcept {
 }
 
 status cx::mask_enter() noexcept {
+  const inside here(kernel());
   asx::kernel& k = kernel();
   if (task_->mask_depth >= k.contract_.max_mask_depth) {
     return k.refuse(event_kind::refused_mask, task_->region->id.value,
@@ -254,12 +270,14 @@ status cx::mask_enter() noexcept {
   return status::ok;
 }
 void cx::mask_leave() noexcept {
+  const inside here(kernel());
   if (task_->mask_depth == 0) return;  // The quota may have ended it.
   --task_->mask_depth;
   kernel().note(event_kind::mask_left, task().value, task_->region->id.value, task_->mask_depth);
 }
 
 status cx::push_cleanup(cleanup_function undo, void* context, cleanup_ref* out) noexcept {
+  const inside here(kernel());
   asx::kernel& k = kernel();
   constexpr auto kind = event_kind::refused_cleanup;
   const std::uint64_t region = task_->region->id.value;
@@ -288,6 +306,7 @@ status cx::push_cleanup(cleanup_function undo, void* context, cleanup_ref* out) 
 }
 
 status cx::pop_cleanup(cleanup_ref ref) noexcept {
+  const inside here(kernel());
   asx::kernel& k = kernel();
   detail::cleanup_node* const node = k.cleanups_.find(ref.key);
   if (node == nullptr || node->task != task_) return status::stale_handle;
@@ -307,6 +326,7 @@ void cx::set_error(status code, std::uint64_t detail) noexcept {
   task_->failure_detail = detail;
 }
 void cx::panic(std::string_view text, std::source_location site) noexcept {
+  const inside here(kernel());
   kernel().panic(*task_, text, site);
 }
 

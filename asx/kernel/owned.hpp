@@ -14,6 +14,7 @@
 // empty when it dies.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <utility>
 
@@ -21,6 +22,7 @@
 #include "asx/base/text.hpp"
 #include "asx/journal/event_kind.hpp"
 #include "asx/kernel/cx.hpp"
+#include "asx/kernel/gate.hpp"
 
 namespace asx {
 
@@ -56,7 +58,9 @@ class ASX_API waiter : public list_hook<struct waiter_tag>, public list_hook<str
  public:
   waiter() noexcept = default;
   /// A moved waiter keeps its place.
-  waiter(waiter&& other) noexcept { take_place_of(other); }
+  waiter(waiter&& other) noexcept {
+    if (other.queue() != nullptr) take_place_of(other);
+  }
   waiter& operator=(waiter&& other) noexcept {
     if (this != &other) {
       leave();
@@ -66,21 +70,26 @@ class ASX_API waiter : public list_hook<struct waiter_tag>, public list_hook<str
   }
   ~waiter() { leave(); }
 
-  [[nodiscard]] bool is_waiting() const noexcept { return queue_ != nullptr; }
+  [[nodiscard]] bool is_waiting() const noexcept { return queue() != nullptr; }
   /// Its number in a queue that numbers its waiters; 0 while it stands in none.
-  [[nodiscard]] std::uint64_t id() const noexcept { return queue_ == nullptr ? 0 : id_; }
+  [[nodiscard]] std::uint64_t id() const noexcept { return queue() == nullptr ? 0 : id_; }
   void leave() noexcept {
-    if (queue_ != nullptr) leave(leave_code::dropped);
+    if (queue() != nullptr || (may_have_orders() && home_ != nullptr)) leave_now();
   }
 
  private:
   friend class extension;
   friend class kernel;
   friend class wait_queue;
+  // Acquire, release: where threads share the kernel, who finds that it stands nowhere sees it as it was left.
+  [[nodiscard]] wait_queue* queue() const noexcept { return queue_.load(std::memory_order_acquire); }
+  void stand_in(wait_queue* queue) noexcept { queue_.store(queue, std::memory_order_release); }
+  void leave_now() noexcept;
   void leave(leave_code how) noexcept;
   void take_place_of(waiter& other) noexcept;
 
-  wait_queue* queue_ = nullptr;
+  std::atomic<wait_queue*> queue_{nullptr};
+  kernel* home_ = nullptr;               // Since it first waited.
   detail::task_record* task_ = nullptr;  // Live: it takes its waiters along when it ends.
   std::uint64_t id_ = 0;
 };
@@ -105,7 +114,7 @@ class ASX_API wait_queue {
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
   [[nodiscard]] waiter* head() const noexcept { return list_.front(); }
   [[nodiscard]] waiter* after(const waiter& w) const noexcept { return list_.after(w); }
-  [[nodiscard]] bool holds(const waiter& w) const noexcept { return w.queue_ == this; }
+  [[nodiscard]] bool holds(const waiter& w) const noexcept { return w.queue() == this; }
 
  private:
   friend class extension;
@@ -115,6 +124,9 @@ class ASX_API wait_queue {
   bool enter(waiter& w, detail::task_record& t, std::uint64_t id) noexcept;
   bool pass_on(waiter& w, detail::task_record& t) noexcept;
   void remove(waiter& w) noexcept;
+  /// From this one to the back of another. It stands in one of them at any moment: whoever holds it may free it once it
+  /// stands in none.
+  void hand_on(wait_queue& to, waiter& w) noexcept;
 
   intrusive_list<waiter, waiter_tag> list_;
   left_function left_;

@@ -109,13 +109,16 @@ struct task_lines : place, list_hook<struct region_tasks_tag>, list_hook<struct 
   task_state state = task_state::created;
   std::uint8_t waits_for = 0;  // wait_code, for reports; meaningful while parked.
   cancel_phase phase = cancel_phase::requested;
-  // Bits of one word, so that a dispatch asks for several of them at once.
-  bool took_waker : 1 = false;  // These six are of one poll.
+  // Bits of one word, so that a dispatch asks for several of them at once. Six are of one poll: these three are
+  // written by its own thread alone, wherever that is,
+  bool took_waker : 1 = false;
   bool wants_yield : 1 = false;
+  bool has_value : 1 = false;
+  bool : 0;
+  // and all others inside the gate.
   bool was_woken : 1 = false;
   bool was_cancelled_in_poll : 1 = false;
   bool has_panicked : 1 = false;
-  bool has_value : 1 = false;
   bool is_finalizer : 1 = false;
   bool has_overrun : 1 = false;   // Its cleanup quota is spent.
   bool is_held_back : 1 = false;  // Out of polls while the cancel queue is full.
@@ -123,6 +126,7 @@ struct task_lines : place, list_hook<struct region_tasks_tag>, list_hook<struct 
   bool is_leaving : 1 = false;      // It has said its last word, and waits for the regions it owns.
   bool has_panic_text : 1 = false;  // Since its life began.
   bool is_held : 1 = false;         // By a join handle.
+  bool is_polled : 1 = false;       // By whichever thread, from its dispatch until it is parked, queued or ended.
   cancel_kind deferred_kind = cancel_kind::user;  // While it is in the retry list.
   std::uint8_t pins = 0;  // The kernel itself, while user code runs that might let go of the last handle.
 
@@ -204,36 +208,6 @@ struct task_record : task_lines, list_hook<struct retry_tag> {
 static_assert(sizeof(void*) != 8 || sizeof(task_record) == 512 - sizeof(std::uint64_t), "a slot is eight cache lines");
 static_assert(sizeof(void*) != 8 || sizeof(task_lines) == 320 - sizeof(std::uint64_t),
               "and what a cancel needs lies in five");
-
-}  // namespace asx::detail
-
-namespace asx {
-
-inline bool wait_queue::enter(waiter& w, detail::task_record& t, std::uint64_t id) noexcept {
-  if (w.queue_ == this) return pass_on(w, t);
-  w.leave();
-  list_.push_back(w);
-  ++size_;
-  w.queue_ = this;
-  w.id_ = id;
-  w.task_ = &t;
-  t.waits.push_back(w);
-  ++t.registrations;
-  return true;
-}
-
-inline void wait_queue::remove(waiter& w) noexcept {
-  static_cast<list_hook<waiter_tag>&>(w).unlink();
-  static_cast<list_hook<task_waits_tag>&>(w).unlink();
-  --w.task_->registrations;
-  w.queue_ = nullptr;
-  w.task_ = nullptr;
-  --size_;
-}
-
-}  // namespace asx
-
-namespace asx::detail {
 
 /// The fold of R-142: keeps what a fold in creation order would give, whatever the order in which children end.
 struct outcome_fold {
@@ -359,7 +333,8 @@ class thing_table {
     std::byte* const cell = core_.record(index);
     const std::uint64_t life = ++core_.generation(index);
     ASX_ASSERT(life_of(cell) == life, "the number of a life lies in front of its cell");
-    *reinterpret_cast<asx::kernel**>(cell - sizeof(void*)) = home_;  // Behind it there is room for a pointer.
+    // Behind it there is room for a pointer, which is never written again: who holds a handle reads it at any time.
+    if (life == 1) *reinterpret_cast<asx::kernel**>(cell - sizeof(void*)) = home_;
     return {cell, {index, life}};
   }
   /// The cell of that number, whoever lives there; null when there never was one.
@@ -392,3 +367,40 @@ class thing_table {
 };
 
 }  // namespace asx::detail
+
+namespace asx {
+
+inline bool wait_queue::enter(waiter& w, detail::task_record& t, std::uint64_t id) noexcept {
+  if (w.queue() == this) return pass_on(w, t);
+  w.leave();
+  list_.push_back(w);
+  ++size_;
+  w.stand_in(this);
+  w.id_ = id;
+  w.task_ = &t;
+  w.home_ = t.region->owner_kernel;
+  t.waits.push_back(w);
+  ++t.registrations;
+  return true;
+}
+
+inline void wait_queue::remove(waiter& w) noexcept {
+  static_cast<list_hook<waiter_tag>&>(w).unlink();
+  static_cast<list_hook<task_waits_tag>&>(w).unlink();
+  --w.task_->registrations;
+  w.task_ = nullptr;
+  --size_;
+  w.stand_in(nullptr);  // Last: whoever sees it may free the waiter.
+}
+
+inline void wait_queue::hand_on(wait_queue& to, waiter& w) noexcept {
+  static_cast<list_hook<waiter_tag>&>(w).unlink();
+  static_cast<list_hook<task_waits_tag>&>(w).unlink();
+  --size_;
+  to.list_.push_back(w);
+  ++to.size_;
+  w.task_->waits.push_back(w);
+  w.stand_in(&to);
+}
+
+}  // namespace asx

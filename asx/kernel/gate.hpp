@@ -1,0 +1,137 @@
+// asx/kernel/gate.hpp - how several threads share one kernel: one is inside at a time, and user code runs outside.
+//
+//     user code --call--> inside --+-- what the call does --+--> user code
+//     kernel ----------> outside --+-- poll, drop, action --+--> kernel
+//
+// 1  With one thread there is no gate, and a call costs one predicted branch. As long as no runtime of the process was
+//    ever given a gate, that branch asks one word of the process, and no kernel at all.
+// 2  Who is inside may go in again: calls nest.
+// 3  The kernel runs polls, actions, finalizers and drops outside: it steps out, and finds on its return what a call of
+//    that code could have left behind, no more. Inside are only values on their way: drive_workers.hpp lists them.
+// 4  Each thread has a standing of its own - who is polled, which event what happens now follows from - and finds it
+//    as it was whenever it comes back.
+//
+// Cancel points: none. Threads: any. Lifetime: the port outlives the kernel.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "asx/base/config.hpp"
+
+namespace asx {
+
+class kernel;
+
+namespace detail {
+struct region_record;
+struct task_record;
+
+/// Some runtime of this process has a gate, or had one. Never taken back.
+ASX_API inline constinit std::atomic<bool> has_gates{false};
+/// How many runtimes of this process write an order of entries, or play one (asx/runtime/entry_order.hpp).
+ASX_API inline constinit std::atomic<std::uint32_t> orders{0};
+}  // namespace detail
+
+/// False: there is no gate to look for. Relaxed: it is set before the gate's kernel is told to any other thread, so
+/// that who can call such a kernel sees it.
+[[nodiscard]] ASX_ALWAYS_INLINE bool may_have_gates() noexcept {
+  return detail::has_gates.load(std::memory_order_relaxed);
+}
+
+/// True: whoever looks at what others change while they are inside goes in, too. An order knows when somebody came in,
+/// and not when somebody looked. Relaxed: as may_have_gates.
+[[nodiscard]] ASX_ALWAYS_INLINE bool may_have_orders() noexcept {
+  return may_have_gates() && detail::orders.load(std::memory_order_relaxed) != 0;
+}
+
+/// What a thread is about in the kernel; its own, whoever comes in between.
+struct standing {
+  detail::task_record* current = nullptr;  // Being polled.
+  std::uint64_t cause = 0;                 // The event that what happens now follows from.
+  std::uint32_t worker = 0;                // Who steps; 0 between steps.
+  detail::region_record* in_finalizer = nullptr;
+  bool has_finalizer_panicked = false;
+  bool settles = false;    // It is the one that looks at regions.
+  bool is_ending = false;  // A call from outside ends something, and runs what that set off.
+  // Of a thread that has no other place, while it is out: whose gate that is of, and where it is out of besides.
+  const void* out_of = nullptr;
+  standing* around = nullptr;
+};
+
+/// Null functions: there is one thread.
+struct gate_port {
+  void* context = nullptr;
+  void (*enter)(void* context) noexcept = nullptr;
+  void (*leave)(void* context) noexcept = nullptr;
+  /// Out at once, however often it went in; and back in as often. `keep` is for a thread that has no other place.
+  std::uint32_t (*step_out)(void* context, standing& keep) noexcept = nullptr;
+  void (*step_in)(void* context, std::uint32_t depth, standing& kept) noexcept = nullptr;
+  /// How many are out with what is the user's: more may come of it. The kernel's own; written inside.
+  std::uint32_t* away = nullptr;
+};
+
+/// While it lives, this thread alone is in the kernel.
+class inside {
+ public:
+  /// Null: there is nothing to enter.
+  explicit inside(const gate_port* gate) noexcept : gate_(gate) {
+    if (gate_ != nullptr) [[unlikely]]
+      gate_->enter(gate_->context);
+  }
+  explicit inside(const gate_port& gate) noexcept
+      : inside(!may_have_gates() || gate.enter == nullptr ? nullptr : &gate) {}
+  inline explicit inside(const kernel& k) noexcept;
+  ~inside() {
+    if (gate_ != nullptr) [[unlikely]]
+      gate_->leave(gate_->context);
+  }
+  inside(const inside&) = delete;
+  inside& operator=(const inside&) = delete;
+
+ private:
+  const gate_port* gate_;
+};
+
+/// What a function of `of` gives, inside; it says by `gate` which one. For short calls that are made often: they ask
+/// may_have_gates first, and nothing of this is in the way where there is none.
+template <auto Function, class Of, class... Args>
+ASX_OUT_OF_THE_WAY auto call_inside(Of& of, Args&... args) {
+  const inside here(of.gate());
+  return (of.*Function)(args...);
+}
+
+/// While it lives, this thread runs what is the user's.
+class outside {
+ public:
+  explicit outside(const gate_port& gate) noexcept
+      : gate_(!may_have_gates() || gate.enter == nullptr ? nullptr : &gate) {
+    if (gate_ != nullptr) [[unlikely]]
+      step_out();
+  }
+  ~outside() {
+    if (gate_ != nullptr) [[unlikely]]
+      step_in();
+  }
+  outside(const outside&) = delete;
+  outside& operator=(const outside&) = delete;
+
+ private:
+  ASX_OUT_OF_THE_WAY void step_out() noexcept {
+    kept_ = standing{};
+    ++*gate_->away;
+    depth_ = gate_->step_out(gate_->context, kept_);
+  }
+  ASX_OUT_OF_THE_WAY void step_in() noexcept {
+    gate_->step_in(gate_->context, depth_, kept_);
+    --*gate_->away;
+  }
+
+  const gate_port* gate_;
+  std::uint32_t depth_;  // Neither is touched where there is no gate.
+  union {
+    standing kept_;
+  };
+};
+
+}  // namespace asx
