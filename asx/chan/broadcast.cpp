@@ -9,6 +9,7 @@ namespace asx {
 
 status broadcast_core::create(kernel& k, region_handle region, const element_type& values, std::uint32_t capacity,
                               std::string_view called, broadcast_core*& out) noexcept {
+  const inside in(k);
   if (capacity == 0) {
     k.panic("a broadcast needs a capacity above 0");
     return status::invalid_argument;
@@ -82,6 +83,7 @@ void broadcast_core::deliver(std::uint64_t& cursor) noexcept {
 // ---- receivers ----------------------------------------------------------------------------------------------------
 
 cursor_end::cursor_end(const cursor_end& other) noexcept : end_(other.end_), cursor_(other.cursor_) {
+  const inside in(end_.gate());
   if (broadcast_core* const core = get(); core != nullptr) core->owe(cursor_);
 }
 
@@ -103,6 +105,7 @@ cursor_end& cursor_end::operator=(cursor_end&& other) noexcept {
 }
 
 void cursor_end::drop() noexcept {
+  const inside in(end_.gate());
   if (broadcast_core* const core = get(); core != nullptr) core->forgive(cursor_);
   end_.drop();
 }

@@ -148,6 +148,7 @@ class ASX_API cursor_end {
   [[nodiscard]] status why_not() const noexcept { return end_.why_not(); }
   [[nodiscard]] status poll_gone(cx& c) const noexcept { return end_.poll_gone(c); }
   [[nodiscard]] bool is_dead() const noexcept { return end_.is_dead(); }
+  [[nodiscard]] const gate_port* gate() const noexcept { return end_.gate(); }
   [[nodiscard]] std::uint64_t cursor() const noexcept { return cursor_; }
   void drop() noexcept;
 
@@ -174,6 +175,7 @@ class broadcast_receiver {
 
   /// stale_handle from a dead one. A copy is the same without the answer; it begins where this one stands.
   [[nodiscard]] status clone(broadcast_receiver& out) const noexcept {
+    const inside in(at_.gate());
     if (at_.get() == nullptr) return at_.why_not();
     out = *this;
     return status::ok;
@@ -185,6 +187,7 @@ class broadcast_receiver {
   /// disconnected: all senders are gone and nothing is left for this one; resource_exhausted (max_channel_waiters):
   /// nothing is left in the queue. would_block: `w` waits, and the task is woken.
   broadcast_result<T> poll_recv(cx& c, broadcast_wait& w) {
+    const inside in(at_.gate());
     broadcast_core* const core = at_.get();
     if (core == nullptr) {
       w.leave();
@@ -197,6 +200,7 @@ class broadcast_receiver {
   }
   /// ok, lagged, stale_handle, disconnected, empty.
   broadcast_result<T> try_recv() {
+    const inside in(at_.gate());
     broadcast_core* const core = at_.get();
     std::uint64_t skipped = 0;
     const status s = core == nullptr ? at_.why_not() : at_.try_recv(*core, skipped);
@@ -205,10 +209,12 @@ class broadcast_receiver {
   }
   /// What waits for this one, missed values included.
   [[nodiscard]] std::uint64_t backlog() const noexcept {
+    const inside in(at_.gate());
     const broadcast_core* const core = at_.get();
     return core == nullptr ? 0 : core->newest() - at_.cursor();
   }
   [[nodiscard]] status inspect(broadcast_report& out) const noexcept {
+    const inside in(at_.gate());
     const broadcast_core* const core = at_.get();
     if (core == nullptr) return at_.why_not();
     out = core->report();
@@ -241,6 +247,7 @@ class broadcast_sender {
 
   /// stale_handle from a dead one. A copy is the same without the answer.
   [[nodiscard]] status clone(broadcast_sender& out) const noexcept {
+    const inside in(end_.gate());
     if (end_.get() == nullptr) return end_.why_not();
     out = *this;
     return status::ok;
@@ -252,6 +259,7 @@ class broadcast_sender {
   /// no receiver, or its region took the broadcast down; reentrant, resource_exhausted (a trace that rejects):
   /// `value` is handed back.
   send_result<T> send(T value) {
+    const inside in(end_.gate());
     broadcast_core* const core = get();
     const status s = core == nullptr ? end_.why_not() : core->admit();
     if (s != status::ok) return {s, std::optional<T>(std::in_place, std::move(value))};
@@ -262,6 +270,7 @@ class broadcast_sender {
   }
   /// A receiver of what is sent from now on. ok, stale_handle, disconnected.
   [[nodiscard]] status subscribe(broadcast_receiver<T>& out) const noexcept {
+    const inside in(end_.gate());
     broadcast_core* const core = get();
     if (core == nullptr) return end_.why_not();
     core->add(hub_side::receiver);
@@ -269,6 +278,7 @@ class broadcast_sender {
     return status::ok;
   }
   [[nodiscard]] status inspect(broadcast_report& out) const noexcept {
+    const inside in(end_.gate());
     const broadcast_core* const core = get();
     if (core == nullptr) return end_.why_not();
     out = core->report();

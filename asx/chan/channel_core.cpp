@@ -30,6 +30,7 @@ thing_order channel_core::order_of(const element_type& values, std::uint32_t cap
 
 status channel_core::create(kernel& k, region_handle region, const element_type& values, std::uint32_t capacity,
                             std::string_view called, channel_core*& out) noexcept {
+  const inside in(k);
   if (capacity == 0) {
     k.panic("a channel needs a capacity above 0");
     return status::invalid_argument;
@@ -217,6 +218,7 @@ permit_core& permit_core::operator=(permit_core&& other) noexcept {
 }
 
 void permit_core::drop() noexcept {
+  const inside in(channel_.gate());
   if (channel_core* const c = held_in(); c != nullptr) c->give_up(*this, event_kind::permit_aborted);
   number_ = 0;
 }
@@ -230,11 +232,13 @@ thing_ref<channel_core> channel_core::named(kernel& k, slab_key key) noexcept {
 }
 
 bool permit_core::is_tracked() const noexcept {
+  const inside in(channel_.gate());
   return held_in() != nullptr && slot_->ops == &channel_core::tracked_permit;
 }
 
 permit_name permit_core::leave_to_name() noexcept {
   permit_name out;
+  const inside in(channel_.gate());
   if (channel_core* const c = held_in(); c != nullptr) {
     out = {c->key, static_cast<std::uint32_t>(slot_ - c->permits_), number_};
   }
@@ -256,6 +260,7 @@ permit_core permit_core::of(kernel& k, const permit_name& name) noexcept {
 }
 
 void permit_core::abort() noexcept {
+  const inside in(channel_.gate());
   if (held_in() == nullptr) {
     static_cast<void>(refuse_again());
   } else {
@@ -266,6 +271,7 @@ void permit_core::abort() noexcept {
 status permit_core::refuse_again() noexcept {
   const status told = refusal();
   number_ = 0;
+  const inside in(channel_.gate());
   if (channel_core* const c = channel_.get(); c != nullptr) {
     c->home.ghosts().record({.kind = ghost_kind::use_after_resolve,
                              .on = ghost_noun::object,

@@ -120,6 +120,7 @@ class ASX_API permit_core {
   [[nodiscard]] status refusal() const noexcept {
     return number_ != 0 && !channel_.is_there() ? status::disconnected : status::obligation_already_resolved;
   }
+  [[nodiscard]] const gate_port* gate() const noexcept { return channel_.gate(); }
   /// The same, and a monitor is told.
   [[nodiscard]] status refuse_again() noexcept;
   void abort() noexcept;
@@ -411,6 +412,7 @@ class ASX_API sender_core {
   [[nodiscard]] status try_gone(region_handle region) const noexcept;
   /// The runtime's, also of a channel that is gone; null when it is dead.
   [[nodiscard]] kernel* home() const noexcept { return channel_.home(); }
+  [[nodiscard]] const gate_port* gate() const noexcept { return channel_.gate(); }
 
  private:
   friend class channel_core;
@@ -433,6 +435,7 @@ class ASX_API receiver_core {
   [[nodiscard]] channel_core* get() const noexcept { return channel_.get(); }
   [[nodiscard]] status why_not() const noexcept { return channel_.absence(); }
   [[nodiscard]] bool is_dead() const noexcept { return channel_.is_null(); }
+  [[nodiscard]] const gate_port* gate() const noexcept { return channel_.gate(); }
   void drop() noexcept;
   /// What a cancel point says when there is no channel: stale_handle, cancelled, disconnected.
   [[nodiscard]] status poll_gone(cx& c) const noexcept;

@@ -51,6 +51,7 @@ void channel_core::drop_waiters(sender_core& from) noexcept {
 }
 
 sender_core::sender_core(const sender_core& other) noexcept : channel_(other.channel_) {
+  const inside in(channel_.gate());
   if (channel_core* const c = get(); c != nullptr) c->add_sender();
 }
 
@@ -71,6 +72,7 @@ sender_core& sender_core::operator=(sender_core&& other) noexcept {
 }
 
 void sender_core::take(sender_core& other) noexcept {
+  const inside in(other.gate());
   channel_ = std::exchange(other.channel_, {});
   pending_ = std::exchange(other.pending_, 0);
   if (pending_ == 0) return;
@@ -82,12 +84,14 @@ void sender_core::take(sender_core& other) noexcept {
 }
 
 status sender_core::clone(sender_core& out) const noexcept {
+  const inside in(channel_.gate());
   if (get() == nullptr) return why_not();
   out = *this;
   return status::ok;
 }
 
 void sender_core::drop() noexcept {
+  const inside in(channel_.gate());
   channel_core* const c = get();
   if (c != nullptr) c->drop_sender(*this);
   channel_ = {};
@@ -147,6 +151,7 @@ void channel_core::discard(const detached& values) noexcept {
   const bool before = std::exchange(is_busy_, true);
   for (std::uint32_t i = 0; i < values.count; ++i) {  // asx: bounded by the capacity
     const std::uint32_t at = values.first + i;
+    const outside open(home.gate_in_use());
     destroy_(ring_ + std::size_t{at >= slots_ ? at - slots_ : at} * stride_);
   }
   is_busy_ = before;
@@ -161,6 +166,7 @@ receiver_core& receiver_core::operator=(receiver_core&& other) noexcept {
 }
 
 void receiver_core::drop() noexcept {
+  const inside in(channel_.gate());
   channel_core* const c = get();
   channel_ = {};
   if (c != nullptr) c->drop_receiver();

@@ -127,6 +127,7 @@ void hub::drop(hub_side side) noexcept {
 }
 
 hub_end::hub_end(const hub_end& other) noexcept : at_(other.at_), side_(other.side_) {
+  const inside in(at_.gate());
   if (hub* const h = get(); h != nullptr) h->add(side_);
 }
 
@@ -147,6 +148,7 @@ hub_end& hub_end::operator=(hub_end&& other) noexcept {
 }
 
 void hub_end::take(hub_end& other) noexcept {
+  const inside in(other.gate());
   at_ = std::exchange(other.at_, {});
   side_ = other.side_;
   pending_ = std::exchange(other.pending_, 0);
@@ -159,6 +161,7 @@ void hub_end::take(hub_end& other) noexcept {
 }
 
 void hub_end::drop() noexcept {
+  const inside in(at_.gate());
   hub* const h = get();
   at_ = {};
   if (h == nullptr) return;
@@ -167,7 +170,7 @@ void hub_end::drop() noexcept {
     w = h->waits_.after(*w);
     if (mine.from_ != this) continue;
     extension::task_record& t = extension::waiting_task(mine);
-    mine.leave();
+    h->remove(mine, leave_code::dropped);
     extension::wake(h->home, t, wake_code::disconnected);  // It finds a dead end.
   }
   h->drop(side_);

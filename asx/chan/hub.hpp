@@ -185,6 +185,7 @@ class ASX_API hub_end {
   /// What a cancel point says then: cancelled comes before disconnected.
   [[nodiscard]] status poll_gone(cx& c) const noexcept { return extension::poll_gone(c, why_not()); }
   [[nodiscard]] bool is_dead() const noexcept { return at_.is_null(); }
+  [[nodiscard]] const gate_port* gate() const noexcept { return at_.gate(); }
   void drop() noexcept;
 
  private:

@@ -76,6 +76,7 @@ template <class T>
 ASX_ALWAYS_INLINE void finish(channel_core& c) {
   void* const shell = c.finish_recv();
   if constexpr (!std::is_trivially_destructible_v<T>) {
+    // Inside, as the move was: nobody may come between a look at this channel and what follows from it (select).
     std::destroy_at(static_cast<T*>(shell));
     c.put_down();
   }
@@ -100,12 +101,9 @@ class [[nodiscard("a permit is sent or aborted")]] send_permit {
 
   /// ok: queued. disconnected, obligation_already_resolved: `value` is handed back.
   ASX_ALWAYS_INLINE send_result<T> send(T value) {
-    channel_core* const c = core_.held_in();
-    if (c == nullptr) return {core_.refuse_again(), std::optional<T>(std::in_place, std::move(value))};
-    if (!c->has_receiver()) return hand_back(*c, value);
-    new (c->tail_for<T>()) T(std::move(value));
-    c->commit(core_);
-    return {};
+    if (may_have_gates()) [[unlikely]]
+      return call_inside<&send_permit::send_now>(*this, value);
+    return send_now(value);
   }
   send_result<T> try_send(T value) { return send(std::move(value)); }
   void abort() noexcept { core_.abort(); }
@@ -117,6 +115,17 @@ class [[nodiscard("a permit is sent or aborted")]] send_permit {
  private:
   template <class>
   friend class sender;
+  template <auto Function, class Of, class... Args>
+  friend auto call_inside(Of& of, Args&... args);
+  [[nodiscard]] const gate_port* gate() const noexcept { return core_.gate(); }
+  ASX_ALWAYS_INLINE send_result<T> send_now(T& value) {
+    channel_core* const c = core_.held_in();
+    if (c == nullptr) return {core_.refuse_again(), std::optional<T>(std::in_place, std::move(value))};
+    if (!c->has_receiver()) return hand_back(*c, value);
+    new (c->tail_for<T>()) T(std::move(value));
+    c->commit(core_);
+    return {};
+  }
   // The value first: a move that throws leaves the permit as it was.
   send_result<T> hand_back(channel_core& c, T& value) {
     send_result<T> out{status::disconnected, std::optional<T>(std::in_place, std::move(value))};
@@ -139,26 +148,25 @@ class sender {
   /// A cancel point. ok: `out` is a permit. would_block: `w` waits, and the task is woken when it may be its turn.
   /// stale_handle, cancelled, disconnected, resource_exhausted (max_channel_waiters): nothing is left in the queue.
   [[nodiscard]] ASX_ALWAYS_INLINE status poll_reserve(cx& c, reserve_wait& w, send_permit<T>& out) noexcept {
-    channel_core* const core = core_.get();
-    if (core == nullptr) return core_.poll_gone(c, w);
-    return core->poll_reserve(core_, c, w, out.core_);
+    if (may_have_gates()) [[unlikely]]
+      return call_inside<&sender::poll_now>(*this, c, w, out);
+    return poll_now(c, w, out);
   }
   /// ok, stale_handle, disconnected, full; resource_exhausted when a trace must not overflow and is full.
   [[nodiscard]] status try_reserve(send_permit<T>& out) noexcept {
+    const inside in(core_.gate());
     channel_core* const core = core_.get();
     return core == nullptr ? core_.why_not() : core->try_reserve(out.core_);
   }
   send_result<T> try_send(T value) {
-    channel_core* const core = core_.get();
-    const status s = core == nullptr ? core_.why_not() : core->admit_now();
-    if (s != status::ok) return {s, std::optional<T>(std::in_place, std::move(value))};
-    new (core->tail_for<T>()) T(std::move(value));
-    core->commit_now();
-    return {};
+    if (may_have_gates()) [[unlikely]]
+      return call_inside<&sender::send_now>(*this, value);
+    return send_now(value);
   }
   /// Makes room by taking the oldest message out, if it must; full when there is none that is committed.
   evict_result<T> send_evict_oldest(T value) {
     evict_result<T> out;  // Returned on every path, so that nothing is moved once more on the way out.
+    const inside in(core_.gate());
     channel_core* const core = core_.get();
     bool evicts = false;
     out.code = core == nullptr ? core_.why_not() : core->admit_evicting(evicts);
@@ -176,7 +184,7 @@ class sender {
     guard.value = nullptr;
     void* const shell = core->commit_evicting();
     if constexpr (!std::is_trivially_destructible_v<T>) {
-      std::destroy_at(static_cast<T*>(shell));
+      std::destroy_at(static_cast<T*>(shell));  // Inside: its place is free before anybody else looks for one.
       core->put_down();
     }
     return out;
@@ -184,6 +192,7 @@ class sender {
 
   /// ok, stale_handle, or disconnected once its region took the channel down.
   [[nodiscard]] status inspect(channel_report& out) const noexcept {
+    const inside in(core_.gate());
     const channel_core* const core = core_.get();
     if (core == nullptr) return core_.why_not();
     core->inspect(out);
@@ -196,7 +205,24 @@ class sender {
  private:
   template <class U>
   friend struct channel_ends;
+  template <auto Function, class Of, class... Args>
+  friend auto call_inside(Of& of, Args&... args);
   explicit sender(channel_core& core) noexcept : core_(core) {}
+
+  [[nodiscard]] const gate_port* gate() const noexcept { return core_.gate(); }
+  ASX_ALWAYS_INLINE status poll_now(cx& c, reserve_wait& w, send_permit<T>& out) noexcept {
+    channel_core* const core = core_.get();
+    if (core == nullptr) return core_.poll_gone(c, w);
+    return core->poll_reserve(core_, c, w, out.core_);
+  }
+  ASX_ALWAYS_INLINE send_result<T> send_now(T& value) {
+    channel_core* const core = core_.get();
+    const status s = core == nullptr ? core_.why_not() : core->admit_now();
+    if (s != status::ok) return {s, std::optional<T>(std::in_place, std::move(value))};
+    new (core->tail_for<T>()) T(std::move(value));
+    core->commit_now();
+    return {};
+  }
 
   struct unplaced {  // A move that throws leaves the ring as it was.
     T* value;
@@ -217,47 +243,75 @@ class receiver {
 
   /// A cancel point. ok and the oldest value; stale_handle, cancelled, disconnected; would_block: the task is woken.
   ASX_ALWAYS_INLINE recv_result<T> poll_recv(cx& c) {
-    channel_core* const core = core_.get();
-    const status s = core == nullptr ? core_.poll_gone(c) : core->poll_recv(c);
-    if (s != status::ok) return {s, {}};
-    return detail::take_from<T>(*core);
+    if (may_have_gates()) [[unlikely]]
+      return call_inside<&receiver::poll_now>(*this, c);
+    return poll_now(c);
+  }
+  /// The same, made where it is wanted; `out` is empty.
+  [[nodiscard]] status poll_into(cx& c, std::optional<T>& out) {
+    const inside in(core_.gate());
+    const status s = look_now(c);
+    if (s == status::ok) take_now(out);
+    return s;
   }
   /// As poll_recv, but takes nothing: ok when try_recv will give a value. For those who wait for several things at
   /// once.
-  [[nodiscard]] status poll_ready(cx& c) noexcept {
-    channel_core* const core = core_.get();
-    return core == nullptr ? core_.poll_gone(c) : core->poll_recv(c);
+  [[nodiscard]] ASX_ALWAYS_INLINE status poll_ready(cx& c) noexcept {
+    if (may_have_gates()) [[unlikely]]
+      return call_inside<&receiver::look_now>(*this, c);
+    return look_now(c);
   }
   /// Takes back what poll_ready or poll_recv left behind when they said would_block.
   void stop_waiting() noexcept {
+    const inside in(core_.gate());
     if (channel_core* const core = core_.get(); core != nullptr) core->stop_waiting();
   }
   /// ok and the oldest value; stale_handle, disconnected, empty.
   recv_result<T> try_recv() {
-    channel_core* const core = core_.get();
-    const status s = core == nullptr ? core_.why_not() : core->try_recv();
-    if (s != status::ok) return {s, {}};
-    return detail::take_from<T>(*core);
-  }
-  /// After poll_ready has said ok: what try_recv gives, made where it is wanted; `out` is empty.
-  void take_ready(std::optional<T>& out) {
-    channel_core* const core = core_.get();
-    if (core == nullptr || core->try_recv() != status::ok) return;
-    out.emplace(std::move(*std::launder(core->head_as<T>())));
-    detail::finish<T>(*core);
+    if (may_have_gates()) [[unlikely]]
+      return call_inside<&receiver::try_now>(*this);
+    return try_now();
   }
   /// As sender::inspect.
   [[nodiscard]] status inspect(channel_report& out) const noexcept {
+    const inside in(core_.gate());
     const channel_core* const core = core_.get();
     if (core == nullptr) return core_.why_not();
     core->inspect(out);
     return status::ok;
   }
+  /// poll_ready, and then what try_recv gives, made where it is wanted; `out` is empty. For those who know that there
+  /// is no gate, or are inside.
+  [[nodiscard]] ASX_ALWAYS_INLINE status look_now(cx& c) noexcept {
+    channel_core* const core = core_.get();
+    return core == nullptr ? core_.poll_gone(c) : core->poll_recv(c);
+  }
+  ASX_ALWAYS_INLINE void take_now(std::optional<T>& out) {
+    channel_core* const core = core_.get();
+    if (core == nullptr || core->try_recv() != status::ok) return;
+    out.emplace(std::move(*std::launder(core->head_as<T>())));
+    detail::finish<T>(*core);
+  }
 
  private:
   template <class U>
   friend struct channel_ends;
+  template <auto Function, class Of, class... Args>
+  friend auto call_inside(Of& of, Args&... args);
   explicit receiver(channel_core& core) noexcept : core_(core) {}
+
+  [[nodiscard]] const gate_port* gate() const noexcept { return core_.gate(); }
+  ASX_ALWAYS_INLINE recv_result<T> poll_now(cx& c) {
+    const status s = look_now(c);
+    if (s != status::ok) return {s, {}};
+    return detail::take_from<T>(*core_.get());
+  }
+  ASX_ALWAYS_INLINE recv_result<T> try_now() {
+    channel_core* const core = core_.get();
+    const status s = core == nullptr ? core_.why_not() : core->try_recv();
+    if (s != status::ok) return {s, {}};
+    return detail::take_from<T>(*core);
+  }
   receiver_core core_;
 };
 

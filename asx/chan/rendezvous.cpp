@@ -8,6 +8,7 @@ namespace asx {
 
 status rendezvous_core::create(kernel& k, region_handle region, std::string_view called,
                                rendezvous_core*& out) noexcept {
+  const inside in(k);
   const thing_order order{thing_family::channel, nominal_bytes::channel, 0};
   const thing_room room = extension::make_room(k, region, order);
   if (room.code != status::ok) return room.code;

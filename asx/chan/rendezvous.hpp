@@ -120,14 +120,12 @@ class rendezvous_offer : public offer_core {
   explicit rendezvous_offer(T value) : value_(std::in_place, std::move(value)) {}
   /// The value moves first: if that throws, the offer stays where it is.
   rendezvous_offer(rendezvous_offer&& other) noexcept(std::is_nothrow_move_constructible_v<T>)
-      : offer_core(), value_(std::move(other.value_)) {
-    offer_core::operator=(std::move(other));
-    other.value_.reset();
-  }
+      : rendezvous_offer(std::move(other), inside(extension::gate_of(other))) {}
   /// What this one offered is withdrawn, and its value destroyed.
   rendezvous_offer& operator=(rendezvous_offer&& other) noexcept(std::is_nothrow_move_constructible_v<T>) {
     if (this != &other) {
-      leave();
+      withdraw();
+      const inside in(extension::gate_of(other));
       is_taken_ = false;
       if (other.value_.has_value()) {
         value_.emplace(std::move(*other.value_));
@@ -139,17 +137,17 @@ class rendezvous_offer : public offer_core {
     }
     return *this;
   }
-  ~rendezvous_offer() { leave(); }  // Before its value goes, whose destructor may receive.
+  ~rendezvous_offer() { withdraw(); }  // Before its value goes, whose destructor may receive.
 
   /// What is to be sent next; what was offered before is withdrawn and destroyed.
   void put(T value) {
-    leave();
+    withdraw();
     is_taken_ = false;
     value_.emplace(std::move(value));
   }
   /// Withdraws it. Empty when the receiver has it, or none was put.
   [[nodiscard]] std::optional<T> take() {
-    leave();
+    withdraw();
     std::optional<T> out;
     if (value_.has_value()) {
       out.emplace(std::move(*value_));
@@ -167,6 +165,16 @@ class rendezvous_offer : public offer_core {
   template <class>
   friend class rendezvous_receiver;
   [[nodiscard]] bool was_taken() noexcept { return std::exchange(is_taken_, false); }
+  rendezvous_offer(rendezvous_offer&& other, const inside&) noexcept(std::is_nothrow_move_constructible_v<T>)
+      : offer_core(), value_(std::move(other.value_)) {
+    offer_core::operator=(std::move(other));
+    other.value_.reset();
+  }
+  /// Out of the queue; and a receiver on another thread that has just served it is done with it.
+  void withdraw() noexcept {
+    const inside in(extension::gate_of(*this));
+    leave();
+  }
 
   std::optional<T> value_;
 };
@@ -178,6 +186,7 @@ class rendezvous_sender {
 
   /// stale_handle from a dead one. A copy is the same without the answer.
   [[nodiscard]] status clone(rendezvous_sender& out) const noexcept {
+    const inside in(end_.gate());
     if (end_.get() == nullptr) return end_.why_not();
     out = *this;
     return status::ok;
@@ -189,6 +198,7 @@ class rendezvous_sender {
   /// is woken when it was taken. stale_handle, cancelled, disconnected, resource_exhausted (max_channel_waiters): it
   /// stands there no more, and the value is in it. invalid_argument: there is no value in it.
   [[nodiscard]] status poll_send(cx& c, rendezvous_offer<T>& offer) noexcept {
+    const inside in(end_.gate());
     if (offer.was_taken()) return status::ok;
     auto* const core = static_cast<rendezvous_core*>(end_.get());
     if (core == nullptr) {
@@ -199,6 +209,7 @@ class rendezvous_sender {
     return core->poll_send(end_, c, offer);
   }
   [[nodiscard]] status inspect(rendezvous_report& out) const noexcept {
+    const inside in(end_.gate());
     const auto* const core = static_cast<rendezvous_core*>(end_.get());
     if (core == nullptr) return end_.why_not();
     out = core->report();
@@ -227,6 +238,7 @@ class rendezvous_receiver {
   ~rendezvous_receiver() { drop(); }
 
   void drop() noexcept {
+    const inside in(end_.gate());
     if (rendezvous_core* const core = get(); core != nullptr) core->stop_waiting();
     end_.drop();
   }
@@ -235,15 +247,18 @@ class rendezvous_receiver {
   /// A cancel point. ok and the value that was offered first; stale_handle, cancelled, disconnected; reentrant from
   /// inside the move of a value out of its offer; would_block: the task is woken when there is an offer.
   recv_result<T> poll_recv(cx& c) {
+    const inside in(end_.gate());
     rendezvous_core* const core = get();
     return take(core, core == nullptr ? end_.poll_gone(c) : core->poll_recv(c));
   }
   /// ok and the value that was offered first; stale_handle, disconnected, reentrant, empty.
   recv_result<T> try_recv() {
+    const inside in(end_.gate());
     rendezvous_core* const core = get();
     return take(core, core == nullptr ? end_.why_not() : core->try_recv());
   }
   [[nodiscard]] status inspect(rendezvous_report& out) const noexcept {
+    const inside in(end_.gate());
     const rendezvous_core* const core = get();
     if (core == nullptr) return end_.why_not();
     out = core->report();

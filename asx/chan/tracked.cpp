@@ -51,6 +51,7 @@ tracked_core& tracked_core::operator=(tracked_core&& other) noexcept {
 
 status tracked_core::poll_reserve(sender_core& from, cx& c, reserve_wait& w, tracked_core& out,
                                   const std::source_location& site) noexcept {
+  const inside in(from.gate());
   channel_core* const core = from.get();
   const tracked_order promise{c.region(), site};
   if (core == nullptr) return from.poll_gone(c, w, &promise.region);
@@ -74,6 +75,7 @@ status tracked_core::poll_reserve_now(sender_core& from, cx& c, std::uint32_t li
 
 status tracked_core::try_reserve(sender_core& from, region_handle region, tracked_core& out,
                                  const std::source_location& site) noexcept {
+  const inside in(from.gate());
   channel_core* const core = from.get();
   if (core == nullptr) return from.try_gone(region);
   const tracked_order promise{region, site};
@@ -92,6 +94,7 @@ std::optional<region_handle> tracked_core::region_of_caller(const sender_core& f
 }
 
 status tracked_core::admit_send() const noexcept {
+  const inside in(permit_.gate());
   const channel_core* const c = permit_.held_in();
   if (c == nullptr) return permit_.refusal();
   obligation_state state = obligation_state::reserved;
@@ -101,6 +104,7 @@ status tracked_core::admit_send() const noexcept {
 }
 
 void tracked_core::give_up(status why) noexcept {
+  const inside in(permit_.gate());
   channel_core* const c = permit_.held_in();
   if (c == nullptr) {
     static_cast<void>(permit_.refuse_again());
@@ -113,6 +117,7 @@ void tracked_core::give_up(status why) noexcept {
 }
 
 committed_proof tracked_core::commit() noexcept {
+  const inside in(permit_.gate());
   channel_core& c = *permit_.held_in();
   kernel& k = c.home;
   const committed_proof proof(c.id(), permit_.number_);
@@ -122,6 +127,7 @@ committed_proof tracked_core::commit() noexcept {
 }
 
 std::optional<aborted_proof> tracked_core::abort() noexcept {
+  const inside in(permit_.gate());
   channel_core* const c = permit_.held_in();
   if (c == nullptr) {
     static_cast<void>(permit_.refuse_again());
@@ -136,6 +142,7 @@ std::optional<aborted_proof> tracked_core::abort() noexcept {
 
 // who is cancelled or panics has not forgotten.
 void tracked_core::drop() noexcept {
+  const inside in(permit_.gate());
   channel_core* const c = permit_.held_in();
   if (c == nullptr) {
     permit_.number_ = 0;

@@ -85,6 +85,7 @@ class ASX_API tracked_core {
   [[nodiscard]] committed_proof commit() noexcept;
   std::optional<aborted_proof> abort() noexcept;
   [[nodiscard]] channel_core* held_in() const noexcept { return permit_.held_in(); }
+  [[nodiscard]] const gate_port* gate() const noexcept { return permit_.gate(); }
   [[nodiscard]] std::uint64_t number() const noexcept { return permit_.number(); }
   [[nodiscard]] obligation_handle obligation() const noexcept { return obligation_; }
 
@@ -119,6 +120,7 @@ class [[nodiscard("a tracked permit is sent or aborted: forgetting it panics the
   /// ok and a proof. disconnected: the obligation is aborted; obligation_already_resolved, obligation_leaked (its
   /// region has swept): `value` is handed back.
   tracked_result<T> send(T value) {
+    const inside in(core_.gate());
     if (const status s = core_.admit_send(); s != status::ok) return hand_back(s, value);
     new (core_.held_in()->tail_for<T>()) T(std::move(value));
     return {status::ok, {}, core_.commit()};
@@ -162,6 +164,7 @@ class tracked_sender {
   /// In a poll; the obligation is of the polled task's region. invalid_argument outside of polls.
   [[nodiscard]] status try_reserve(tracked_permit<T>& out,
                                    std::source_location site = std::source_location::current()) noexcept {
+    const inside in(base_.core().gate());
     const std::optional<region_handle> region = tracked_core::region_of_caller(base_.core());
     if (!region) return base_.core().is_stale() ? status::stale_handle : status::invalid_argument;
     return tracked_core::try_reserve(base_.core(), *region, out.core_, site);

@@ -8,6 +8,7 @@ namespace asx {
 
 status watch_core::create(kernel& k, region_handle region, const element_type& values, std::string_view called,
                           watch_core*& out) noexcept {
+  const inside in(k);
   const thing_order order = order_of(values, 2, nominal_bytes::channel + nominal_bytes::channel_slot);
   const thing_room room = extension::make_room(k, region, order);
   if (room.code != status::ok) return room.code;

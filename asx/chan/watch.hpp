@@ -95,6 +95,7 @@ class watch_receiver {
 
   /// stale_handle from a dead one. A copy is the same without the answer; both have seen the same.
   [[nodiscard]] status clone(watch_receiver& out) const noexcept {
+    const inside in(end_.gate());
     if (end_.get() == nullptr) return end_.why_not();
     out = *this;
     return status::ok;
@@ -106,6 +107,7 @@ class watch_receiver {
   /// cancelled; disconnected: the last version was seen, and all senders are gone; resource_exhausted
   /// (max_channel_waiters): nothing is left in the queue. would_block: `w` waits, and the task is woken.
   [[nodiscard]] status poll_changed(cx& c, watch_wait& w) noexcept {
+    const inside in(end_.gate());
     watch_core* const core = get();
     if (core == nullptr) {
       w.leave();
@@ -115,6 +117,7 @@ class watch_receiver {
   }
   /// Marks nothing. False when it is dead, or the watch is gone.
   [[nodiscard]] bool has_changed() const noexcept {
+    const inside in(end_.gate());
     const watch_core* const core = get();
     return core != nullptr && core->version() != seen_;
   }
@@ -122,6 +125,7 @@ class watch_receiver {
   /// watch down.
   template <class Look>
   status visit(Look&& look) const {
+    const inside in(end_.gate());
     watch_core* const core = get();
     if (core == nullptr) return end_.why_not();
     const hub_hold held(*core);
@@ -136,11 +140,13 @@ class watch_receiver {
   }
   /// Of the newest value; 0 when there is none to ask.
   [[nodiscard]] std::uint64_t version() const noexcept {
+    const inside in(end_.gate());
     const watch_core* const core = get();
     return core == nullptr ? 0 : core->version();
   }
   [[nodiscard]] std::uint64_t seen() const noexcept { return seen_; }
   [[nodiscard]] status inspect(watch_report& out) const noexcept {
+    const inside in(end_.gate());
     const watch_core* const core = get();
     if (core == nullptr) return end_.why_not();
     out = {core->count(), core->version()};
@@ -166,6 +172,7 @@ class watch_sender {
 
   /// stale_handle from a dead one. A copy is the same without the answer.
   [[nodiscard]] status clone(watch_sender& out) const noexcept {
+    const inside in(end_.gate());
     if (end_.get() == nullptr) return end_.why_not();
     out = *this;
     return status::ok;
@@ -177,6 +184,7 @@ class watch_sender {
   /// the watch down), reentrant, resource_exhausted (a trace that rejects): `value` is
   /// handed back.
   send_result<T> send(T value) {
+    const inside in(end_.gate());
     watch_core* const core = get();
     const status s = core == nullptr ? end_.why_not() : core->admit();
     if (s != status::ok) return {s, std::optional<T>(std::in_place, std::move(value))};
@@ -187,6 +195,7 @@ class watch_sender {
   }
   /// A receiver that has seen what there is now. ok, stale_handle, disconnected.
   [[nodiscard]] status subscribe(watch_receiver<T>& out) const noexcept {
+    const inside in(end_.gate());
     watch_core* const core = get();
     if (core == nullptr) return end_.why_not();
     core->add(hub_side::receiver);
@@ -194,10 +203,12 @@ class watch_sender {
     return status::ok;
   }
   [[nodiscard]] std::uint64_t version() const noexcept {
+    const inside in(end_.gate());
     const watch_core* const core = get();
     return core == nullptr ? 0 : core->version();
   }
   [[nodiscard]] status inspect(watch_report& out) const noexcept {
+    const inside in(end_.gate());
     const watch_core* const core = get();
     if (core == nullptr) return end_.why_not();
     out = {core->count(), core->version()};
@@ -229,6 +240,7 @@ struct [[nodiscard]] watch_ends {
 template <class T>
 watch_ends<T> watch(kernel& k, region_handle region, T initial, std::string_view name = {}) {
   static_assert(std::is_nothrow_destructible_v<T>, "a value must be destructible without throwing");
+  const inside here(k);  // Its region must not take it down before there is a value.
   watch_core* core = nullptr;
   const status s = watch_core::create(k, region, detail::element_of<T>, name, core);
   if (s != status::ok) return {s, {}, {}};

@@ -104,6 +104,7 @@ class blocking_op {
       if (const status s = c.checkpoint(); s != status::ok) return s;
       if (const status s = begin(c); s != status::ok) return s;
     }
+    const inside here(c.kernel());  // It may arrive on another worker.
     if (call_->has_arrived()) return status::ok;
     extension::wait_for_foreign(c, call_->number());
     return status::would_block;

@@ -88,32 +88,49 @@ template <class T>
 class recv_op {
  public:
   explicit recv_op(receiver<T>& rx) noexcept : rx_(&rx) {}
-  recv_op(recv_op&& other) noexcept
-      : rx_(other.rx_), is_waiting_(std::exchange(other.is_waiting_, false)), is_over_(other.is_over_) {}
+  recv_op(recv_op&& other) noexcept(is_quiet)
+      : rx_(other.rx_), is_waiting_(std::exchange(other.is_waiting_, false)), is_over_(other.is_over_) {
+    if (may_have_gates() && other.got_) [[unlikely]]
+      got_.emplace(std::move(*other.got_));
+  }
   recv_op& operator=(recv_op&&) = delete;
   ~recv_op() {
     if (is_waiting_) rx_->stop_waiting();  // It lost, or its coroutine ends.
   }
 
-  status poll(cx& c) noexcept {
-    const status s = rx_->poll_ready(c);
-    is_waiting_ = s == status::would_block;
-    is_over_ = s == status::disconnected;
-    return is_over_ ? status::ok : s;
+  ASX_ALWAYS_INLINE status poll(cx& c) noexcept(is_quiet) {
+    if (may_have_gates()) [[unlikely]]
+      return poll_and_take(c);
+    return say(rx_->look_now(c));
   }
   std::optional<T> take() {
     std::optional<T> out;
     take_into(out);
     return out;
   }
-  void take_into(std::optional<T>& out) {
-    if (!is_over_) rx_->take_ready(out);
+  ASX_ALWAYS_INLINE void take_into(std::optional<T>& out) {
+    if (may_have_gates() && got_) [[unlikely]] {
+      out.emplace(std::move(*got_));
+    } else if (!is_over_) {
+      rx_->take_now(out);  // Without a gate; among threads what there was is in got_.
+    }
   }
 
  private:
+  static constexpr bool is_quiet = std::is_nothrow_move_constructible_v<T>;
+
+  ASX_ALWAYS_INLINE status say(status s) noexcept {
+    is_waiting_ = s == status::would_block;
+    is_over_ = s == status::disconnected;
+    return is_over_ ? status::ok : s;
+  }
+  // Among threads what is there now may be evicted before it is taken.
+  ASX_OUT_OF_THE_WAY status poll_and_take(cx& c) noexcept(is_quiet) { return say(rx_->poll_into(c, got_)); }
+
   receiver<T>* rx_;
   bool is_waiting_ = false;
   bool is_over_ = false;
+  std::optional<T> got_;
 };
 
 }  // namespace detail

@@ -256,15 +256,24 @@ task<> run_for_each(cx c, Range items, std::uint32_t limit, F f) {
   auto next = std::begin(items);
   const auto end = std::end(items);
   co_await region(c, [&next, &end, &f, limit](cx r) -> task<> {
-    const auto work = [&next, &end, &f](cx w) -> task<> {
-      while (next != end) {
-        auto& item = *next;
-        ++next;
-        co_await f(w, item);
+    const auto is_over = [&next, &end](cx w) {
+      const inside here(w.kernel());  // They share the place, and may be on several workers.
+      return next == end;
+    };
+    const auto pick = [&next, &end](cx w) -> decltype(&*next) {
+      const inside here(w.kernel());
+      if (next == end) return nullptr;
+      auto& item = *next;
+      ++next;
+      return &item;
+    };
+    const auto work = [pick, &f](cx w) -> task<> {  // They outlive the body, and not what is around the block.
+      while (auto* const item = pick(w)) {
+        co_await f(w, *item);
         co_await checkpoint();
       }
     };
-    for (std::uint32_t i = 0; i < limit && next != end; ++i) {
+    for (std::uint32_t i = 0; i < limit && !is_over(r); ++i) {
       const auto s = spawn(r, work);
       if (s.code != status::ok && i == 0) co_await fail(s.code);
       if (s.code != status::ok) break;  // Fewer at once is slower, not wrong.

@@ -116,6 +116,7 @@ class foreign_future {
 
   status poll(cx& c) noexcept {
     if (state_ == nullptr) return status::stale_handle;
+    const inside here(c.kernel());  // It may arrive on another worker.
     if (const status s = c.checkpoint(); s != status::ok) return s;
     if (state_->has_arrived) return state_->value ? status::ok : status::disconnected;
     extension::wait_for_foreign(c, number_);
@@ -130,7 +131,10 @@ class foreign_future {
  private:
   void drop() noexcept {
     if (state_ == nullptr) return;
-    if (!state_->has_arrived) inbox::of(*home_).forget(*slot_);  // Its slot is there until the result was taken in.
+    {
+      const inside here(*home_);
+      if (!state_->has_arrived) inbox::of(*home_).forget(*slot_);  // Its slot is there until the result was taken in.
+    }
     std::exchange(state_, nullptr)->release();
   }
 

@@ -85,6 +85,8 @@ class hand_over_op {
   void take() const noexcept {}
   /// A receiver has it: there is no way back, whatever else is ready.
   [[nodiscard]] bool has_happened() const noexcept { return offer_.is_taken(); }
+  /// Something else was decided for: nobody may take it from now on.
+  void withdraw() noexcept { offer_.leave(); }
 
  private:
   rendezvous_sender<T>* tx_;

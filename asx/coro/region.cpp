@@ -3,6 +3,9 @@
 namespace asx::detail {
 
 status region_block::open(cx& c, const region_options& how, const std::source_location& site) noexcept {
+  const inside here(c.kernel());
+  // Another thread may have cancelled the task since it looked: that cancel closed what there was, and not this.
+  if (gate_of(c.kernel()) != nullptr && c.checkpoint() != status::ok) return status::cancelled;
   kernel_ = &c.kernel();
   region_spec spec;
   spec.limits = how.limits;
@@ -38,6 +41,7 @@ status region_block::closed_op::arm(cx& c) noexcept {
 
 status region_block::closed_op::poll(cx& c) noexcept {
   kernel& k = *of_->kernel_;
+  const inside here(k);  // No cancel comes between the look at it and the look at what it did.
   // A cancel has closed the region already; answering it is all that is left. In a mask there is none.
   const bool is_cancelled = c.checkpoint() != status::ok;
   if (is_hurried_ || has_limit_) end_in_time(c);

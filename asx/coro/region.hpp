@@ -116,6 +116,7 @@ task<std::optional<typename spawned<T>::stored>> run_block(cx c, region_options 
       spawn_in(block.home(), block.handle(), {.name = how.name, .site = site}, std::move(f), std::move(args)...);
   if (body.code != status::ok) block.give_up();
   co_await std::move(closed);
+  if (body.code == status::region_not_open) co_await checkpoint();  // A cancel on another thread closed it before.
   if (body.code != status::ok) co_await fail(body.code);
   if (block.has_timed_out()) co_return std::nullopt;
   if (block.end().is_panic) co_await end_as_panic(block.panic());

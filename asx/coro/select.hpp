@@ -38,6 +38,23 @@ class select_op {
   explicit select_op(Ops&&... ops) : ops_(std::move(ops)...) {}
 
   status poll(cx& c) {
+    const inside here(c.kernel());  // Nobody comes between the look at one and the look at the next.
+    const status s = decide(c);
+    if (s != status::would_block) withdraw_others(std::index_sequence_for<Ops...>{});
+    return s;
+  }
+  value take() { return take_from<0>(); }
+  /// Of one select in another.
+  void withdraw() noexcept {
+    std::apply([](Ops&... ops) { (withdraw_one(ops), ...); }, ops_);
+  }
+
+  [[nodiscard]] bool has_happened() const noexcept {
+    return std::apply([](const Ops&... ops) { return (happened(ops) || ...); }, ops_);
+  }
+
+ private:
+  status decide(cx& c) {
     if (status s = status::ok; poll_happened<0>(c, s)) return s;
     if constexpr (IsDrawn) {
       return poll_round(c, static_cast<std::size_t>(extension::draw(c) % sizeof...(Ops)),
@@ -46,13 +63,19 @@ class select_op {
       return poll_from<0>(c);
     }
   }
-  value take() { return take_from<0>(); }
-
-  [[nodiscard]] bool has_happened() const noexcept {
-    return std::apply([](const Ops&... ops) { return (happened(ops) || ...); }, ops_);
+  // Now, and not when it dies: another thread could still complete one that has lost.
+  template <std::size_t... I>
+  void withdraw_others(std::index_sequence<I...>) noexcept {
+    (withdraw_if_lost<I>(), ...);
   }
-
- private:
+  template <std::size_t I>
+  void withdraw_if_lost() noexcept {
+    if (winner_ != I) withdraw_one(std::get<I>(ops_));
+  }
+  template <class Op>
+  static void withdraw_one(Op& op) noexcept {
+    if constexpr (requires { op.withdraw(); }) op.withdraw();
+  }
   // What somebody else has completed cannot be withdrawn: it goes before everything that is only ready.
   template <class Op>
   static bool happened(const Op& op) noexcept {

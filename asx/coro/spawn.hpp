@@ -17,6 +17,7 @@
 // Lifetime: a handle keeps the task's record; it is gone before the runtime is.
 #pragma once
 
+#include <atomic>
 #include <new>
 #include <optional>
 #include <source_location>
@@ -88,16 +89,18 @@ class spawned : public coro_root {
  public:
   using stored = std::conditional_t<std::is_void_v<T>, unit, T>;
 
-  void hold() noexcept { ++owners_; }
+  void hold() noexcept { owners_.fetch_add(1, std::memory_order_relaxed); }  // Relaxed: who holds it is an owner.
   void release() noexcept {
-    if (--owners_ == 0) free_(*this);
+    if (is_last()) free_(*this);
   }
   std::optional<stored> value;
 
  protected:
   using self_function = void (*)(spawned& self) noexcept;
-  spawned(cx c, self_function end_body, self_function free) noexcept : coro_root(c), end_body_(end_body), free_(free) {}
+  spawned(cx c, self_function end_body, self_function free) noexcept
+      : coro_root(c), home_(c.kernel()), end_body_(end_body), free_(free) {}
   ~spawned() = default;
+  [[nodiscard]] kernel& home() const noexcept { return home_; }
 
   /// False when there is no memory for the frame.
   bool start(task<T>&& first) noexcept {
@@ -134,6 +137,14 @@ class spawned : public coro_root {
   }
 
  private:
+  [[nodiscard]] bool is_last() noexcept {
+    // Acquire and release: the last one sees what the others did before it frees.
+    const auto leave = [this] { return owners_.fetch_sub(1, std::memory_order_acq_rel) == 1; };
+    if (!may_have_orders()) [[likely]]
+      return leave();
+    const inside here(home_);  // Who is the last is a part of the order.
+    return leave();
+  }
   void keep(promise<T>& p, cx& c) {
 #if defined(__cpp_exceptions)
     try {
@@ -155,10 +166,11 @@ class spawned : public coro_root {
     }
   }
 
+  kernel& home_;
   std::optional<task<T>> first_;
   self_function end_body_;
   self_function free_;
-  std::uint32_t owners_ = 1;  // The task; a handle is one more.
+  std::atomic<std::uint32_t> owners_{1};  // The task; a handle is one more.
 };
 
 // A reference parameter lives on in the frame. It must refer to the task's own copy of the argument, and not to
@@ -215,8 +227,7 @@ class spawned_body final : public spawned<T> {
   using kept = std::conditional_t<keeps_arguments, std::tuple<F, Args...>, std::tuple<F>>;
 
  public:
-  explicit spawned_body(cx c) noexcept
-      : spawned<T>(c, &spawned_body::end_body, &spawned_body::free), home_(c.kernel()) {}
+  explicit spawned_body(cx c) noexcept : spawned<T>(c, &spawned_body::end_body, &spawned_body::free) {}
 
   template <class G, class... More>
   bool start(G&& f, More&&... args) {
@@ -247,13 +258,12 @@ class spawned_body final : public spawned<T> {
   }
   static void free(spawned<T>& base) noexcept {
     auto& self = static_cast<spawned_body&>(base);
-    kernel& k = self.home_;
+    kernel& k = self.home();
     self.forget_panics(k);
     self.~spawned_body();
     extension::give_block(k, nominal_bytes::frame, &self, sizeof(spawned_body), alignof(spawned_body));
   }
 
-  kernel& home_;
   std::optional<kept> body_;
 };
 

@@ -161,7 +161,7 @@ class op_awaiter final : public waiting_op {
   op_awaiter(const op_awaiter&) = delete;
   op_awaiter& operator=(const op_awaiter&) = delete;
 
-  bool await_ready() {
+  ASX_ALWAYS_INLINE bool await_ready() {
     if (promise_.root->must_yield()) return false;
     code_ = op_.poll(promise_.root->context);
     is_answered_ = code_ != status::would_block;
@@ -176,7 +176,7 @@ class op_awaiter final : public waiting_op {
       promise_.end({code_});
     }
   }
-  auto await_resume() {
+  ASX_ALWAYS_INLINE auto await_resume() {
     if constexpr (!is_quiet) promise_.rethrow_kept();
     if constexpr (Whole && requires { op_.answer(code_); }) {
       return op_.answer(code_);

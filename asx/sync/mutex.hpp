@@ -67,6 +67,7 @@ class mutex {
     semaphore_core* core = nullptr;
     const semaphore_core::value_type kind{sizeof(T), alignof(T),
                                           [](void* value) noexcept { std::destroy_at(static_cast<T*>(value)); }};
+    const inside here(k);  // Its region must not take it down before there is a value.
     const status s = semaphore_core::create(k, region, 1, kind, name, core);
     if (s != status::ok) return s;
     unmade guard{core};
@@ -84,6 +85,7 @@ class mutex {
   /// resource_exhausted (waiters, obligations): nothing is left in the queue.
   [[nodiscard]] status poll_lock(cx& c, semaphore_wait& w, mutex_guard<T>& out,
                                  std::source_location site = std::source_location::current()) noexcept {
+    const inside in(core_.gate());
     semaphore_core* const core = core_.get();
     if (core == nullptr) {
       w.leave();
@@ -96,6 +98,7 @@ class mutex {
   /// ok, stale_handle, disconnected, full (it is held, or somebody waits), resource_exhausted.
   [[nodiscard]] status try_lock(mutex_guard<T>& out,
                                 std::source_location site = std::source_location::current()) noexcept {
+    const inside in(core_.gate());
     semaphore_core* const core = core_.get();
     if (core == nullptr) return core_.absence();
     const status s = core->try_acquire(1, out.unit_, site);
@@ -103,6 +106,7 @@ class mutex {
     return s;
   }
   [[nodiscard]] status inspect(semaphore_report& out) const noexcept {
+    const inside in(core_.gate());
     const semaphore_core* const core = core_.get();
     if (core == nullptr) return core_.absence();
     core->inspect(out);

@@ -7,6 +7,7 @@
 namespace asx {
 
 status notify_core::create(kernel& k, region_handle region, std::string_view called, notify_core*& out) noexcept {
+  const inside in(k);
   const thing_order order{thing_family::sync, nominal_bytes::sync, 0, 1};
   const thing_room room = extension::make_room(k, region, order);
   if (room.code != status::ok) return room.code;
@@ -109,8 +110,8 @@ void notify_core::take_down(owned& self, kernel& k) noexcept {
     while (waiter* const w = q->head()) {
       extension::task_record& t = extension::waiting_task(*w);
       const std::uint64_t id = w->id();
+      static_cast<notify_wait&>(*w).told_ = notify_wait::told::no;  // First: whoever stands nowhere may be freed.
       extension::remove(*q, *w);
-      static_cast<notify_wait&>(*w).told_ = notify_wait::told::no;
       n.note_removed(extension::number_of(t), id, leave_code::disconnected);
       extension::wake(k, t, wake_code::disconnected, told);
     }
@@ -160,6 +161,7 @@ status notify::create(kernel& k, region_handle region, notify& out, std::string_
 }
 
 status notify::poll_wait(cx& c, notify_wait& w) noexcept {
+  const inside in(core_.gate());
   notify_core* const core = core_.get();
   if (core == nullptr) {
     w.leave();
@@ -169,6 +171,7 @@ status notify::poll_wait(cx& c, notify_wait& w) noexcept {
 }
 
 status notify::notify_one() noexcept {
+  const inside in(core_.gate());
   notify_core* const core = core_.get();
   if (core == nullptr) return core_.absence();
   if (!extension::has_trace(core->home, 4)) return status::resource_exhausted;
@@ -177,6 +180,7 @@ status notify::notify_one() noexcept {
 }
 
 status notify::notify_all() noexcept {
+  const inside in(core_.gate());
   notify_core* const core = core_.get();
   if (core == nullptr) return core_.absence();
   if (!extension::has_trace(core->home, 2 + 2 * std::uint64_t{core->waiters()})) return status::resource_exhausted;
@@ -185,6 +189,7 @@ status notify::notify_all() noexcept {
 }
 
 status notify::inspect(std::uint32_t& waiters, bool& is_kept) const noexcept {
+  const inside in(core_.gate());
   const notify_core* const core = core_.get();
   if (core == nullptr) return core_.absence();
   waiters = core->waiters();

@@ -10,6 +10,7 @@ namespace asx {
 
 status semaphore_core::create(kernel& k, region_handle region, std::uint64_t units, const value_type& value,
                               std::string_view called, semaphore_core*& out) noexcept {
+  const inside in(k);
   if (units == 0) return extension::refuse(k, event_kind::refused_other, 0, status::invalid_argument);
   const thing_order order{thing_family::sync, nominal_bytes::sync, value.bytes, value.alignment};
   const thing_room room = extension::make_room(k, region, order);
@@ -200,6 +201,7 @@ semaphore_units& semaphore_units::operator=(semaphore_units&& other) noexcept {
 }
 
 void semaphore_units::take(semaphore_units& other) noexcept {
+  const inside in(other.core_ == nullptr ? nullptr : gate_of(other.core_->home));
   core_ = std::exchange(other.core_, nullptr);
   count_ = other.count_;
   promise_ = other.promise_;
@@ -207,6 +209,7 @@ void semaphore_units::take(semaphore_units& other) noexcept {
 }
 
 void semaphore_units::release() noexcept {
+  const inside in(core_ == nullptr ? nullptr : gate_of(core_->home));
   if (core_ == nullptr) return;
   semaphore_core& s = *std::exchange(core_, nullptr);
   extension::let_go(*this);
@@ -276,6 +279,7 @@ status semaphore::create(kernel& k, region_handle region, std::uint64_t units, s
 
 status semaphore::poll_acquire(cx& c, semaphore_wait& w, std::uint64_t units, semaphore_units& out,
                                std::source_location site) noexcept {
+  const inside in(core_.gate());
   semaphore_core* const core = core_.get();
   if (core == nullptr) {
     w.leave();
@@ -285,11 +289,13 @@ status semaphore::poll_acquire(cx& c, semaphore_wait& w, std::uint64_t units, se
 }
 
 status semaphore::try_acquire(std::uint64_t units, semaphore_units& out, std::source_location site) noexcept {
+  const inside in(core_.gate());
   semaphore_core* const core = core_.get();
   return core == nullptr ? core_.absence() : core->try_acquire(units, out, site);
 }
 
 status semaphore::add(std::uint64_t units) noexcept {
+  const inside in(core_.gate());
   semaphore_core* const core = core_.get();
   if (core == nullptr) return core_.absence();
   semaphore_report now;
@@ -302,6 +308,7 @@ status semaphore::add(std::uint64_t units) noexcept {
 }
 
 status semaphore::close() noexcept {
+  const inside in(core_.gate());
   semaphore_core* const core = core_.get();
   if (core == nullptr) return core_.absence();
   core->close();
@@ -309,6 +316,7 @@ status semaphore::close() noexcept {
 }
 
 status semaphore::inspect(semaphore_report& out) const noexcept {
+  const inside in(core_.gate());
   const semaphore_core* const core = core_.get();
   if (core == nullptr) return core_.absence();
   core->inspect(out);
