@@ -47,6 +47,7 @@
 // kernel: regions, tasks, obligations, cancellation
 #include "asx/kernel/contract.hpp"  // every limit, and three profiles
 #include "asx/kernel/cx.hpp"        // what a task can do while it is polled
+#include "asx/kernel/gate.hpp"      // how several threads share one kernel
 #include "asx/kernel/ghost.hpp"     // monitors that record and never change a result
 #include "asx/kernel/kernel.hpp"    // the only code that moves a state
 #include "asx/kernel/owned.hpp"     // how other things hang on regions
@@ -57,6 +58,7 @@
 #include "asx/runtime/drive_pool.hpp"      // threads for calls that block
 #include "asx/runtime/drive_signal.hpp"    // Ctrl-C as an orderly end, a list of tasks on demand
 #include "asx/runtime/drive_watchdog.hpp"  // names a poll that hangs
+#include "asx/runtime/drive_workers.hpp"   // many workers on threads
 #include "asx/runtime/inbox.hpp"           // wakes and cancels from other threads
 #include "asx/runtime/metrics.hpp"         // counters, histograms, a page for Prometheus
 #include "asx/runtime/port_clock.hpp"      // virtual and steady time

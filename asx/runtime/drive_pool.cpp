@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -91,6 +92,7 @@ status blocking_pool::submit(cx& c, blocking_job& job, std::source_location site
   ASX_ASSERT(job.home_ == nullptr, "a job is submitted once");
   kernel& k = c.kernel();
   inbox& in = inbox::of(k);
+  std::optional<inside> here(std::in_place, k);  // But for the call itself.
   const auto refuse = [&](limit_code limit, std::uint64_t value) {
     return extension::refuse(k, event_kind::refused_other, c.task().value, status::resource_exhausted, limit, value);
   };
@@ -131,6 +133,7 @@ status blocking_pool::submit(cx& c, blocking_job& job, std::source_location site
   }
   job.home_ = &k;
   job.number_ = job.handle_.slot()->number;
+  here.reset();
   if (!in.is_live()) {
     job.run_(job);
     job.stage_ = blocking_job::stage::returned;
@@ -172,8 +175,11 @@ void blocking_pool::withdraw(blocking_job& job) noexcept {
     }
     shared_->has_returned.wait(lock, [&job] { return job.stage_ == stage::returned; });
   }
-  if (job.promise_.generation != 0) static_cast<void>(job.home_->abort(std::exchange(job.promise_, {})));
-  job.handle_.slot()->arrived = nullptr;  // It may still lie in the inbox.
+  {
+    const inside here(*job.home_);  // It may arrive on another worker.
+    if (job.promise_.generation != 0) static_cast<void>(job.home_->abort(std::exchange(job.promise_, {})));
+    job.handle_.slot()->arrived = nullptr;  // It may still lie in the inbox.
+  }
   job.handle_.drop();
   job.home_ = nullptr;
 }

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <thread>
@@ -18,27 +19,42 @@ constexpr duration longest = duration::hours(1);
 }  // namespace
 
 struct watchdog::guard {
-  guard(runtime& rt, const watchdog_options& o) noexcept : home(rt), clock(rt.clock_in_use()), options(o) {}
+  guard(runtime& rt, const watchdog_options& o) noexcept
+      : home(rt), clock(rt.clock_in_use()), options(o), workers(rt.sched().workers()) {
+    watched.reset(new (std::nothrow) watched_worker[workers]);
+    probes.reset(new (std::nothrow) poll_probe[workers]);
+  }
+  [[nodiscard]] bool is_ready() const noexcept { return watched != nullptr && probes != nullptr; }
 
   void watch() {
     std::unique_lock lock(door);
     const auto pause = std::chrono::nanoseconds(std::clamp(options.limit, shortest, longest).ns / 2);
-    std::uint32_t told = 0;  // No poll has an even turn.
     while (!is_over) {
       leave.wait_for(lock, pause);
-      running_poll seen;
-      if (is_over || !probe.read(seen) || seen.turn == told) continue;
-      const duration so_far = clock.now() - seen.began;
-      if (so_far < options.limit) continue;
-      told = seen.turn;
-      options.report(options.context, seen, so_far);
+      for (std::uint32_t w = 0; w < workers && !is_over; ++w) look_at(w);
     }
   }
+  void look_at(std::uint32_t worker) noexcept {
+    running_poll seen;
+    std::uint32_t& told = watched[worker].told;
+    if (!probes[worker].read(seen) || seen.turn == told) return;
+    const duration so_far = clock.now() - seen.began;
+    if (so_far < options.limit) return;
+    told = seen.turn;
+    seen.is_alone = workers == 1;
+    options.report(options.context, seen, so_far);
+  }
+
+  struct watched_worker {
+    std::uint32_t told = 0;  // No poll has an even turn.
+  };
 
   runtime& home;
   clock_port clock;
   watchdog_options options;
-  poll_probe probe;
+  std::uint32_t workers;
+  std::unique_ptr<watched_worker[]> watched;
+  std::unique_ptr<poll_probe[]> probes;
   std::mutex door;
   std::condition_variable leave;
   bool is_over = false;
@@ -49,16 +65,20 @@ namespace {
 
 void print(void*, const running_poll& p, duration so_far) noexcept {
   const char* const slash = std::strrchr(p.file, '/');
-  std::fprintf(stderr,
-               "asx: task %llu '%s' is being polled for %llu ms (spawned at %s:%u); nobody else runs meanwhile\n",
+  std::fprintf(stderr, "asx: task %llu '%s' is being polled for %llu ms (spawned at %s:%u); %s\n",
                static_cast<unsigned long long>(p.task.value), p.name.data(),
-               static_cast<unsigned long long>(so_far.ns / 1'000'000), slash == nullptr ? p.file : slash + 1, p.line);
+               static_cast<unsigned long long>(so_far.ns / 1'000'000), slash == nullptr ? p.file : slash + 1, p.line,
+               p.is_alone ? "nobody else runs meanwhile" : "its worker runs nobody else meanwhile");
 }
 
 }  // namespace
 
 watchdog::watchdog(runtime& rt, const watchdog_options& options) noexcept
     : guard_(new(std::nothrow) guard(rt, options)) {
+  if (guard_ != nullptr && !guard_->is_ready()) {
+    delete guard_;
+    guard_ = nullptr;
+  }
   if (guard_ == nullptr) return;
   if (guard_->options.report == nullptr) guard_->options.report = print;
 #if defined(__cpp_exceptions)
@@ -72,7 +92,7 @@ watchdog::watchdog(runtime& rt, const watchdog_options& options) noexcept
 #else
   guard_->thread = std::thread([g = guard_] { g->watch(); });
 #endif
-  rt.attach(&guard_->probe);
+  rt.attach(guard_->probes.get());
 }
 
 watchdog::~watchdog() {

@@ -1,61 +1,23 @@
-// A stack of slots that anybody pushes to and the runtime takes as a whole: no slot is taken out by itself, so none can
-// come back while somebody still compares with it, and a push is one exchange that may be repeated.
 #include "asx/runtime/inbox.hpp"
 
 #include <memory>
 #include <new>
 
 #include "asx/kernel/extension.hpp"
+#include "asx/runtime/detail/inbox_core.hpp"
 
 namespace asx {
 
 namespace detail {
 
-struct inbox_core {
-  static constexpr std::uint32_t closed = 1U << 31;
-
-  std::atomic<void*> newest{nullptr};    // The stack.
-  std::atomic<std::uint32_t> gate{0};    // How many are inside; and `closed`, once the runtime goes.
-  std::atomic<std::uint32_t> owners{1};  // The runtime, and every handle.
-  park_port park{};
+struct inbox_core : basic_inbox_core<system_threads> {
   std::unique_ptr<foreign_slot[]> slots;
   // What the runtime does with it at its end: named where a core is made, so that a program without foreign handles
   // holds nothing of the heap.
   void (*leave)(inbox_core& self) noexcept = nullptr;
 
-  void push(foreign_slot& s) noexcept {
-    void* before = newest.load(std::memory_order_relaxed);
-    do {  // asx: bounded by how often others push at the same moment
-      s.next = static_cast<foreign_slot*>(before);
-      // Release: pairs with the acquire in take; next and what it leads to are seen.
-    } while (!newest.compare_exchange_weak(before, &s, std::memory_order_release, std::memory_order_relaxed));
-  }
-
-  void say(foreign_slot& s, std::uint32_t what) noexcept {
-    // Relaxed: a first look, so that those who still speak to a runtime that goes do not hold up its end.
-    if ((gate.load(std::memory_order_relaxed) & closed) != 0) return;
-    // Acquire: whoever finds it open comes before the close, which waits for it below.
-    if ((gate.fetch_add(1, std::memory_order_acquire) & closed) == 0) {
-      // Release: pairs with the acquire of the take; what the caller wrote before is seen by the runtime.
-      const std::uint32_t before = s.said.fetch_or(what | foreign_word::in_stack, std::memory_order_acq_rel);
-      if ((before & foreign_word::in_stack) == 0) push(s);
-      if ((before & what) != what) park.unpark(park.context);
-    }
-    // Release: pairs with the acquire in close; nothing of the runtime is touched after this.
-    if (gate.fetch_sub(1, std::memory_order_release) == (closed | 1)) gate.notify_all();
-  }
-
-  void close() noexcept {
-    std::uint32_t inside = gate.fetch_or(closed, std::memory_order_acquire) | closed;
-    while (inside != closed) {  // asx: bounded by the few steps of say, in each thread that is in it
-      gate.wait(inside, std::memory_order_acquire);
-      inside = gate.load(std::memory_order_acquire);
-    }
-  }
-
-  void release() noexcept {
-    // Acquire and release: the last one sees what all others did before it frees.
-    if (owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  void let_go() noexcept {
+    if (release()) delete this;
   }
 };
 
@@ -81,7 +43,7 @@ void foreign_handle::drop() noexcept {
   if (core_ == nullptr) return;
   core_->say(*slot_, foreign_word::gone);
   slot_ = nullptr;
-  std::exchange(core_, nullptr)->release();
+  std::exchange(core_, nullptr)->let_go();
 }
 
 inbox::inbox(kernel& home, park_port park, std::uint32_t max_handles, close_port closing, arrival_feed feed,
@@ -112,7 +74,7 @@ bool inbox::make_core() noexcept {
   made->park = park_;
   made->leave = [](detail::inbox_core& self) noexcept {
     self.close();
-    self.release();
+    self.let_go();
   };
   for (std::uint32_t i = max_handles_; i != 0; --i) {
     made->slots[i - 1].next_free = std::exchange(free_, &made->slots[i - 1]);
@@ -123,6 +85,7 @@ bool inbox::make_core() noexcept {
 }
 
 status inbox::open(const order& what, foreign_handle& out) noexcept {
+  const inside in(home_);
   const bool has_task = what.task.generation != 0;
   detail::task_record* const t = has_task ? extension::live_task(home_, what.task) : nullptr;
   const auto refuse = [&](status why) {
@@ -150,26 +113,19 @@ status inbox::open(const order& what, foreign_handle& out) noexcept {
 void inbox::take() noexcept {
   if (is_led()) return take_fed();
   if (core_ == nullptr) return;
-  // Acquire: pairs with the release in push.
-  auto* s = static_cast<foreign_slot*>(core_->newest.exchange(nullptr, std::memory_order_acquire));
-  foreign_slot* oldest = nullptr;
-  while (s != nullptr) {  // asx: bounded by max_foreign
-    foreign_slot* const older = s->next;
-    s->next = oldest;
-    oldest = std::exchange(s, older);
-  }
+  foreign_slot* oldest = static_cast<foreign_slot*>(core_->take_all());
   while (oldest != nullptr) {  // asx: bounded by max_foreign
     if (!extension::has_trace(home_, events_of_a_word)) return put_back(oldest);
-    foreign_slot& one = *std::exchange(oldest, oldest->next);  // Once it is out of the stack it may be pushed again.
-    // Acquire: what the speaker wrote before is seen. Release: pairs with the fetch_or of the next who speaks.
-    do_as_said(one, one.said.exchange(0, std::memory_order_acq_rel));
+    // Out of the stack first: it may be pushed again as soon as it was heard.
+    foreign_slot& one = *std::exchange(oldest, static_cast<foreign_slot*>(oldest->next));
+    do_as_said(one, detail::inbox_core::hear(one));
   }
 }
 
 // No room to tell of them now: they stay in the stack, the oldest at the bottom.
 void inbox::put_back(foreign_slot* oldest) noexcept {
   while (oldest != nullptr) {  // asx: bounded by max_foreign
-    foreign_slot& one = *std::exchange(oldest, oldest->next);
+    foreign_slot& one = *std::exchange(oldest, static_cast<foreign_slot*>(oldest->next));
     core_->push(one);
   }
 }
@@ -214,8 +170,7 @@ void inbox::do_as_said(foreign_slot& slot, std::uint32_t said) noexcept {
     if (!extension::arrive_cancel(home_, slot.task, slot.number, static_cast<cancel_kind>(kind)) && !is_led()) {
       // No room now: it stays in the inbox, with what follows it, and is tried again at the next step.
       const std::uint32_t rest = said & ~(foreign_word::wake | foreign_word::result | foreign_word::look);
-      if ((slot.said.fetch_or(rest | foreign_word::in_stack, std::memory_order_acq_rel) & foreign_word::in_stack) == 0)
-        core_->push(slot);
+      core_->keep(slot, rest);
       return;
     }
   }

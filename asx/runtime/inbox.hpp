@@ -47,9 +47,14 @@ struct foreign_word {
   static constexpr std::uint32_t cancels = ((1U << 11) - 1) << first_cancel;
 };
 
-struct foreign_slot {
-  std::atomic<std::uint32_t> said{0};
-  foreign_slot* next = nullptr;  // The one before it in the stack.
+/// What a slot shares with other threads.
+template <class Threads>
+struct basic_foreign_line {
+  typename Threads::template atomic<std::uint32_t> said{0};
+  typename Threads::template plain<basic_foreign_line*> next{nullptr};  // The one before it in the stack.
+};
+
+struct foreign_slot : basic_foreign_line<system_threads> {
   // Of the runtime's thread alone:
   std::uint64_t number = 0;  // Of the handle, from 1; 0 while it is free.
   task_handle task{};

@@ -5,7 +5,8 @@
 // 1  A reader sees one poll's fields or none: it reads the turn before and after, and a poll in between changes it.
 // 2  Nothing here waits; a poll pays a handful of stores, and only in a runtime that has a probe.
 //
-// Cancel points: none. Threads: one writes, any may read. Lifetime: it outlives the runtime that writes.
+// Cancel points: none. Threads: one writes, any may read; each worker has its own. Lifetime: it outlives the runtime
+// that writes.
 #pragma once
 
 #include <array>
@@ -29,6 +30,7 @@ struct running_poll {
   const char* file = "";  // Where the task was spawned.
   std::uint32_t line = 0;
   std::array<char, 24> name{};  // Terminated.
+  bool is_alone = true;         // There is no other worker: nobody else runs meanwhile.
 };
 
 class poll_probe {

@@ -80,10 +80,12 @@ runtime::~runtime() {
 }
 
 instant runtime_core::now() const noexcept {
+  const inside here(kernel_);
   return is_virtual() ? virtual_time_.now() : config_.clock.now();
 }
 
 status runtime_core::advance(duration by) noexcept {
+  const inside here(kernel_);
   if (!is_virtual()) return status::invalid_argument;
   jump_to(now() + by);
   return status::ok;
@@ -101,22 +103,47 @@ void runtime_core::jump_to(instant moment) noexcept {
 // Nothing is to be done now. False: nothing will be, or it is not to be waited for. What is decided here depends on the
 // time of the last step alone, which every event after it shows: a replay decides the same.
 bool runtime_core::wait(const patience& how) noexcept {
+  const std::optional<instant> until = worth_waiting(how);
+  if (!until) return false;
+  if (is_virtual()) {
+    jump_to(*until);
+    return true;
+  }
+  if (config_.measure != nullptr) ++config_.measure->parks;
+  config_.park.park(config_.park.context, now(), *until);
+  return true;
+}
+
+std::optional<instant> runtime_core::worth_waiting(const patience& how) noexcept {
   const instant due = kernel_.next_due();
   const instant forced = end_of_grace();
   if (is_virtual()) {
     const instant next = earlier(due, forced);
-    if (next.is_none() || next > how.due_until) return false;
-    jump_to(next);
-    return true;
+    if (next.is_none() || next > how.due_until) return std::nullopt;
+    return next;
   }
   const bool waits_for_others = (how.for_others && kernel_.foreign_holds() != 0 && kernel_.live_tasks() != 0) ||
                                 (how.for_calls && inbox_.calls() != 0);
   const bool something_comes = earlier(due, forced) <= how.due_until || (waits_for_others && inbox_.may_hear()) ||
                                (how.for_the_end && kernel_.check_quiescence().failed != 0);
-  if (!something_comes || how.limit <= kernel_.now()) return false;
-  if (config_.measure != nullptr) ++config_.measure->parks;
-  config_.park.park(config_.park.context, now(), earlier(earlier(due, how.limit), forced_at_));
-  return true;
+  if (!something_comes || how.limit <= kernel_.now()) return std::nullopt;
+  return earlier(earlier(due, how.limit), forced_at_);
+}
+
+std::uint64_t runtime_core::step_plainly(std::uint32_t worker, std::uint64_t most, instant until) noexcept {
+  if (config_.policy.is_on || is_observed()) return 0;
+  const time_source time = is_virtual() ? time_source{} : time_source{config_.clock.context, config_.clock.read};
+  kernel_.set_time(now());
+  return kernel_.run_plain(worker, time, std::min(most, plain_in_a_row), earlier(until, forced_at_));
+}
+
+status runtime_core::before_step() noexcept {
+  if (config_.contract.overflow == trace_overflow::reject && log_.reserve(events_of_a_step) != status::ok) {
+    return status::resource_exhausted;
+  }
+  if (forced_at_ <= kernel_.now()) [[unlikely]]
+    strengthen();
+  return status::ok;
 }
 
 // R-213, asked for by a foreign handle. The first time begins the grace, the second one ends it.
@@ -161,6 +188,7 @@ status runtime_core::prepare_step() noexcept {
 }
 
 step_report runtime_core::step() noexcept {
+  const inside here(kernel_);
   if (const status s = prepare_step(); s != status::ok) return {.is_idle = true, .refused = s};
   step_report out = next_step();
   if (out.is_idle) out.park_until = next_due();
@@ -168,6 +196,7 @@ step_report runtime_core::step() noexcept {
 }
 
 step_report runtime_core::step(std::uint32_t worker) noexcept {
+  const inside here(kernel_);
   if (const status s = prepare_step(); s != status::ok) return {.is_idle = true, .refused = s};
   step_report out = take_step(worker);
   if (out.is_idle) out.park_until = next_due();
@@ -210,14 +239,14 @@ struct observed_host {
   place* take_stalled(std::uint32_t worker, instant now) noexcept { return host.take_stalled(worker, now); }
   pressure weigh() noexcept { return host.weigh(); }
   void poll(std::uint32_t worker, place& p, dispatch_source from, instant now, std::uint64_t dispatched) noexcept {
-    poll_probe* const probe = attached;
+    poll_probe* const probe = attached == nullptr ? nullptr : attached + worker;
     const instant began = has_worked ? clock.now() : now;
     if (probe != nullptr) {
       const auto& t = extension::task_at(p);
       probe->begin(t.task(), t.name.view(), t.site, began);
     }
     host.poll(worker, p, from, now, dispatched);
-    if (probe != nullptr && attached == probe) probe->end();
+    if (probe != nullptr && attached != nullptr && attached + worker == probe) probe->end();
     if (measure == nullptr) return;
     ended = clock.now();
     ++measure->polls[static_cast<std::size_t>(from)];
@@ -231,12 +260,13 @@ step_report runtime_core::observed_step(std::uint32_t worker) noexcept {
   const instant ahead = std::exchange(read_ahead_, instant::none());
   observed_host host{kernel_, config_.clock, config_.measure, probe_};
   const step_report out = worker_step(context_, worker, host, ahead.is_none() ? now() : ahead);
-  if (is_running_) read_ahead_ = host.ended;
+  if (is_running_ && crew_.run == nullptr) read_ahead_ = host.ended;
   if (config_.measure != nullptr) config_.measure->passed += out.passed;
   return out;
 }
 
 const metrics& runtime_core::measured() noexcept {
+  const inside here(kernel_);
   ASX_ASSERT(config_.measure != nullptr, "what was measured is read where measuring was asked for");
   metrics& m = *config_.measure;
   m.wakes = 0;
@@ -256,14 +286,17 @@ const metrics& runtime_core::measured() noexcept {
 run_result runtime_core::run(std::uint64_t max_steps, const patience& how) noexcept {
   run_result out;
   if (started_ != status::ok) return {started_, 0, instant::none()};
-  if (kernel_.is_inside()) return {status::reentrant, 0, next_due()};
-  is_running_ = true;
-  const bool is_alone = config_.workers == 1 && !config_.policy.is_on;
-  const time_source time = is_virtual() ? time_source{} : time_source{config_.clock.context, config_.clock.read};
+  {
+    const inside here(kernel_);
+    if (kernel_.is_inside()) return {status::reentrant, 0, next_due()};
+    is_running_ = true;
+  }
+  const bool is_alone = config_.workers == 1;
   std::uint32_t until_plain = 1;
   std::uint32_t idle = 0;  // Steps in a row that found nothing; drawn orders need more of them to be sure.
   instant waited_at = instant::none();
-  while (out.steps < max_steps) {
+  if (crew_.run != nullptr) out = crew_.run(crew_.context, max_steps, how);
+  while (crew_.run == nullptr && out.steps < max_steps) {
     if (!has_room_for_a_step()) {
       out.ended = status::resource_exhausted;
       break;
@@ -272,9 +305,7 @@ run_result runtime_core::run(std::uint64_t max_steps, const patience& how) noexc
       strengthen();
     if (how.limit <= kernel_.now()) break;  // A grace is over, whoever is still busy.
     if (is_alone && !is_observed() && --until_plain == 0) {
-      const std::uint64_t most = std::min(max_steps - out.steps, plain_in_a_row);
-      kernel_.set_time(now());
-      const std::uint64_t done = kernel_.run_plain(0, time, most, earlier(how.limit, forced_at_));
+      const std::uint64_t done = step_plainly(0, max_steps - out.steps, how.limit);
       out.steps += done;
       until_plain = done == 0 ? steps_before_plain : 1;  // Where nothing is plain, it is not looked for at every step.
       if (done != 0) {                                   // The grace may be over by now.
@@ -295,12 +326,13 @@ run_result runtime_core::run(std::uint64_t max_steps, const patience& how) noexc
     if (!has_stood_still) out.steps -= idle;
     idle = 0;
   }
+  const inside here(kernel_);
   is_running_ = false;
   read_ahead_ = instant::none();
   out.next_due = next_due();
   if (out.ended != status::ok) return out;
   kernel_.set_time(now());  // What comes from outside from now on is not before the end of this run.
-  if (out.steps == max_steps && (idle < config_.workers || !sched_.empty())) {
+  if (out.steps >= max_steps && (idle < config_.workers || !sched_.empty())) {
     out.ended = status::step_limit;
     log_.append(event_kind::step_limit_reached, {.time_ns = kernel_.now().ns, .a = max_steps});
   } else {
@@ -322,6 +354,7 @@ run_result runtime_core::run_until_quiescent(std::uint64_t max_steps) noexcept {
 rest_result runtime_core::come_to_rest(duration grace, std::uint64_t max_steps) noexcept {
   rest_result out;
   if (started_ != status::ok) return out;
+  const inside here(kernel_);
   if (kernel_.is_inside()) {
     out.quiescence = {status::reentrant, 1};
     return out;
@@ -341,7 +374,7 @@ rest_result runtime_core::come_to_rest(duration grace, std::uint64_t max_steps) 
   }
   if (kernel_.check_quiescence().failed != 0 || grace.ns == 0) {
     strengthen();
-    const run_result ran = run(max_steps - out.steps, {.for_calls = true});
+    const run_result ran = run(max_steps - std::min(max_steps, out.steps), {.for_calls = true});
     out.steps += ran.steps;
   }
   out.quiescence = kernel_.check_quiescence();
@@ -365,14 +398,17 @@ shutdown_result runtime::shutdown(duration grace, std::uint64_t max_steps) {
 }
 
 void runtime_core::set_governor(governor g) noexcept {
+  const inside here(kernel_);
   kernel_.set_time(now());
   asx::set_governor(context_, g, kernel_.now());
 }
 fairness_certificate runtime_core::certificate() noexcept {
+  const inside here(kernel_);
   kernel_.set_time(now());
   return issue_certificate(context_, kernel_.now());
 }
 void runtime_core::reset_certificate() noexcept {
+  const inside here(kernel_);
   kernel_.set_time(now());
   asx::reset_certificate(context_, kernel_.now());
 }

@@ -20,13 +20,14 @@
 // No globals: two runtimes may live in one process.
 //
 // Cancel points: none: whoever runs a runtime is no task.
-// Threads: one, but for foreign handles (inbox.hpp). Workers are virtual: they are stepped in turn, or in an order that
-//          the seed draws.
+// Threads: one, but for foreign handles (inbox.hpp); many with a drive for them (drive_workers.hpp). Without one,
+//          workers are virtual: they are stepped in turn, or in an order that the seed draws.
 // Lifetime: the destructor shuts down without grace; what does not end within the limit is printed, and the process
 //           aborts, because memory that tasks point to is about to go. Call shutdown to decide for yourself.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "asx/kernel/kernel.hpp"
@@ -79,6 +80,22 @@ struct shutdown_result : rest_result {
   std::string survivors;  // Empty at quiescence; else one line for each that is left, and why.
 };
 
+/// What a run waits for when nothing is to be done.
+struct patience {
+  instant due_until{};              // For what is due up to here; 0: for nothing that is due.
+  bool for_others = false;          // For foreign holds, while tasks are alive.
+  bool for_calls = false;           // For calls in flight alone: nobody can end them.
+  bool for_the_end = false;         // For whatever may come, unless everything has ended.
+  instant limit = instant::none();  // But no longer than this.
+};
+
+/// Who else steps the workers; null: whoever calls run does.
+struct crew_port {
+  void* context = nullptr;
+  /// Steps until there is nothing to do and nothing to wait for; says how it ended and after how many steps.
+  run_result (*run)(void* context, std::uint64_t max_steps, const patience& how) noexcept = nullptr;
+};
+
 /// A runtime that names nobody at its end: without a text that could ask for memory. For those who look after the end
 /// themselves, such as the C interface; everybody else has `runtime`.
 class ASX_API runtime_core {
@@ -125,23 +142,27 @@ class ASX_API runtime_core {
 
   /// What config.measure points to, with its gauges as they are now.
   [[nodiscard]] const metrics& measured() noexcept;
-  /// Tells it of every poll from now on; null: nobody. For a watchdog.
-  void attach(poll_probe* probe) noexcept { probe_ = probe; }
+  /// Tells of every poll from now on, one probe for each worker from `first` on; null: nobody. For a watchdog.
+  void attach(poll_probe* first) noexcept {
+    const inside here(kernel_);
+    probe_ = first;
+  }
   [[nodiscard]] clock_port clock_in_use() const noexcept { return config_.clock; }
+
+  // ---- for a drive of several threads (drive_workers.hpp), from inside the gate
+  void hire(const crew_port& crew) noexcept { crew_ = crew; }
+  /// Why a run cannot go on: resource_exhausted, or ok. Ends a grace that is over.
+  [[nodiscard]] status before_step() noexcept;
+  /// Plain dispatches of that worker in a row, if there are any; how many there were.
+  [[nodiscard]] std::uint64_t step_plainly(std::uint32_t worker, std::uint64_t most, instant until) noexcept;
+  /// When something comes by itself that is worth waiting for; empty when nothing does, as far as `how` says.
+  [[nodiscard]] std::optional<instant> worth_waiting(const patience& how) noexcept;
 
   void set_governor(governor g) noexcept;
   fairness_certificate certificate() noexcept;
   void reset_certificate() noexcept;
 
  private:
-  /// What a run waits for when nothing is to be done.
-  struct patience {
-    instant due_until{};              // For what is due up to here; 0: for nothing that is due.
-    bool for_others = false;          // For foreign holds, while tasks are alive.
-    bool for_calls = false;           // For calls in flight alone: nobody can end them.
-    bool for_the_end = false;         // For whatever may come, unless everything has ended.
-    instant limit = instant::none();  // But no longer than this.
-  };
   [[nodiscard]] run_result run(std::uint64_t max_steps, const patience& how) noexcept;
   [[nodiscard]] bool wait(const patience& how) noexcept;
   void jump_to(instant moment) noexcept;
@@ -173,6 +194,7 @@ class ASX_API runtime_core {
   instant read_ahead_ = instant::none();  // The end of the last poll that was timed: the time of the next step.
   step_context context_;
   worker_order order_;
+  crew_port crew_{};
   bool is_running_ = false;
   bool has_ended_ = false;
 };

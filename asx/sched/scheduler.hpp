@@ -129,7 +129,7 @@ class ASX_API scheduler {
   }
   /// The same in the common case, without what cannot happen in it: one owner, first in first out, nothing but ready
   /// entries. Null, and nothing changed, in every other.
-  [[nodiscard]] place* next_plain(std::uint32_t worker) noexcept {
+  [[nodiscard]] ASX_ALWAYS_INLINE place* next_plain(std::uint32_t worker) noexcept {
     worker_lanes& w = at(worker);
     if (!is_plain_ || is_draining(suggestion()) || !w.has_only_ready()) return nullptr;
     place* const first = w.ready.pop();

@@ -1,0 +1,352 @@
+// Who works, who sleeps and who is woken; how they go in and out is in detail/drive_gate.hpp. Who has nothing to do
+// parks on a parker of its own, so that one is woken for one piece of work.
+#include "asx/runtime/drive_workers.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "asx/runtime/detail/drive_gate.hpp"
+#include "asx/runtime/entry_order.hpp"
+
+#if defined(__linux__)
+#include <pthread.h>
+#include <sched.h>
+#endif
+
+namespace asx {
+namespace {
+
+constexpr std::uint32_t most_workers = 64;              // A bit each in one word.
+constexpr duration glance = duration::milliseconds(1);  // How long a task waits at most for who looks around.
+constexpr std::uint64_t in_a_batch = 32;                // Plain dispatches, before everything is looked at again.
+constexpr std::uint64_t worth_help_ns = 1'000;          // Who is out for less does it faster than it is handed over.
+using detail::nobody;
+
+std::uint32_t how_many(std::uint32_t asked) noexcept {
+  const std::uint32_t there = asked != 0 ? asked : std::thread::hardware_concurrency();
+  return std::clamp<std::uint32_t>(there, 1, most_workers);
+}
+
+void pin([[maybe_unused]] std::uint32_t processor) noexcept {
+#if defined(__linux__)
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(processor % CPU_SETSIZE, &one);
+  static_cast<void>(pthread_setaffinity_np(pthread_self(), sizeof one, &one));  // A wish: it may be refused.
+#endif
+}
+
+}  // namespace
+
+class threaded_runtime::crew final : public detail::worker_gate {
+ public:
+  explicit crew(const threads_config& how) : worker_gate(how, how_many(how.workers)) {}
+  ~crew() { dismiss(); }
+  /// Nobody comes to the runtime any more; no further run is made.
+  void dismiss() noexcept {
+    if (turns_) turns_->end();
+    is_over_.store(true, std::memory_order_release);  // Release: pairs with the acquire of who wakes up.
+    for (seat& s : seats_) s.parker.unpark();
+    for (std::thread& t : threads_) t.join();
+    threads_.clear();
+  }
+
+  [[nodiscard]] std::uint32_t workers() const noexcept { return count_; }
+  [[nodiscard]] status started() const noexcept { return started_; }
+
+  runtime_config equip(runtime_config config) noexcept {
+    config.workers = count_;
+    config.clock = {};
+    if (!how_to_.is_virtual) {
+      config.clock = {this, [](void* self) noexcept { return static_cast<crew*>(self)->read_clock(); }};
+    }
+    config.park = {this, [](void*, instant, instant) noexcept {},  // Nobody parks that way: workers have their own.
+                   [](void* self) noexcept { static_cast<crew*>(self)->call(); }};
+    is_eager_ = how_to_.disturbance != 0;
+    if (turns_) is_eager_ = turns_->number().value_or(0) != 0;
+    if (how_to_.record != nullptr) {
+      how_to_.record->begin(count_, config.seed);
+      record([this](entry_order& to) { to.measure(is_eager_ ? 1 : 0); });
+    }
+    return config;
+  }
+
+  void take(runtime& rt) {
+    const entry_order* const order = how_to_.replay;
+    if (order != nullptr && (order->workers() != count_ || !order->is_complete())) started_ = status::invalid_argument;
+    if (order != nullptr && how_to_.record != nullptr) started_ = status::invalid_argument;
+    shut(rt);
+    rt.hire({this, [](void* self, std::uint64_t most, const patience& how) noexcept {
+               return static_cast<crew*>(self)->run(most, how);
+             }});
+    sit(seats_[0]);
+    if (started_ == status::ok) start_threads();
+    if (how_to_.is_pinned) pin(0);  // After them: they would have it from this one.
+    if (started_ != status::ok && turns_) turns_->end();
+  }
+
+ private:
+  void start_threads() {
+#if defined(__cpp_exceptions)
+    try {
+#endif
+      threads_.reserve(count_);
+      for (std::uint32_t w = 1; w < count_; ++w) threads_.emplace_back([this, w] { live(seats_[w]); });
+#if defined(__cpp_exceptions)
+    } catch (...) {  // No thread, or no memory for one.
+      started_ = status::resource_exhausted;
+    }
+#endif
+  }
+
+  // ---- who sleeps, and who is woken
+  [[nodiscard]] bool has_work(std::uint32_t w) const noexcept {
+    const scheduler& sched = core_->sched();
+    return sched.depth(w, lane::ready) + sched.depth(w, lane::cancel) + sched.depth(w, lane::timed) != 0;
+  }
+  /// Who is disturbed helps from the first poll on: short programs would otherwise stay with one worker.
+  [[nodiscard]] bool is_help_worth_it() const noexcept { return typical_ns_ >= worth_help_ns || is_eager_; }
+  /// It stands there while its worker polls somebody else, or before that.
+  [[nodiscard]] bool has_spare(const seat& s) const noexcept {
+    return core_->sched().depth(s.number, lane::ready) >= (s.out != 0 ? 1U : 2U);
+  }
+  /// Those among the idle for whom there is something: what lies in their own lanes; what another one has too much of;
+  /// a timer that nobody else would see in time.
+  [[nodiscard]] std::uint64_t who_is_wanted() noexcept override {
+    std::uint64_t wanted = 0;
+    bool is_any_spare = false;
+    const bool helps = is_help_worth_it();
+    for (const seat& s : seats_) {  // asx: bounded by the workers
+      if (s.is_idle) {
+        if (has_work(s.number)) wanted |= std::uint64_t{1} << s.number;
+      } else {
+        is_any_spare = is_any_spare || has_spare(s);
+      }
+    }
+    if (helps && is_any_spare && wanted == 0) wanted = std::uint64_t{1} << first_idle();
+    if (helps && is_timer_unseen()) wanted |= std::uint64_t{1} << (keeper_ != nobody ? keeper_ : first_idle());
+    // Nobody looks around, and there is something to look at: whoever is woken will.
+    if (wanted == 0 && !glances_ && (is_any_spare || is_timer_unseen())) wanted = std::uint64_t{1} << first_idle();
+    // Somebody else was here, and nobody is awake: what the run waits for may have changed, a hold or a timer.
+    if (wanted == 0 && resident_ == nullptr && idle_ == in_run_) wanted = std::uint64_t{1} << first_idle();
+    for (std::uint64_t rest = wanted; rest != 0; rest &= rest - 1) {  // asx: bounded by the workers
+      rouse(seats_[static_cast<std::size_t>(std::countr_zero(rest))]);
+    }
+    return wanted;
+  }
+  /// It is due before anybody who sleeps would look.
+  [[nodiscard]] bool is_timer_unseen() noexcept {
+    if (how_to_.is_virtual) return false;
+    const instant due = core_->kernel().next_due();
+    return !due.is_none() && (keeper_ == nobody || due < keeper_until_);
+  }
+  [[nodiscard]] std::uint32_t first_idle() const noexcept {
+    std::uint32_t w = 0;
+    while (!seats_[w].is_idle) ++w;  // asx: bounded by the workers: somebody is
+    return w;
+  }
+  // It counts as awake from here on: nobody else is woken for the same.
+  void rouse(seat& s) noexcept {
+    if (!s.is_idle) return;
+    s.is_idle = false;
+    --idle_;
+    if (keeper_ == s.number) {
+      keeper_ = nobody;
+      glances_ = false;
+    }
+  }
+  void wake(std::uint64_t wanted) noexcept override {
+    for (; wanted != 0; wanted &= wanted - 1) {  // asx: bounded by the workers
+      seats_[static_cast<std::size_t>(std::countr_zero(wanted))].parker.unpark();
+    }
+  }
+  // A foreign handle has spoken: by any thread, and by signal handlers.
+  void call() noexcept {
+    has_called_.store(true, std::memory_order_relaxed);  // Relaxed: it is asked at the end of a run.
+    for (seat& s : seats_) s.parker.unpark();            // asx: bounded by the workers
+  }
+  void park(seat& s, duration longest) noexcept {
+    if (turns_ && !turns_->is_over()) return;  // It stands at the gate instead.
+    s.parker.park(longest);
+  }
+
+  // ---- runs
+  run_result run(std::uint64_t most, const patience& how) noexcept {
+    if (started_ != status::ok) return {started_, 0, instant::none()};
+    if (is_over_.load(std::memory_order_relaxed)) return {status::step_limit, 0, instant::none()};  // Relaxed: its own.
+    const bool was_inside = is_mine();
+    standing unused;
+    const std::uint32_t depth = was_inside ? step_out(unused) : 0;
+    if (own_seat() != &seats_[0]) {  // Whoever runs it is worker 0.
+      seats_[0].thread.store(nullptr, std::memory_order_relaxed);
+      sit(seats_[0]);
+    }
+    enter();
+    run_ = {};
+    is_limited_ = false;
+    most_ = most;
+    how_ = how;
+    is_running_ = true;
+    in_run_ = 1;
+    ++runs_;
+    for (std::uint32_t w = 1; w < count_; ++w) seats_[w].parker.unpark();
+    work(seats_[0]);
+    --in_run_;
+    while (in_run_ != 0) {  // asx: bounded by the polls that are under way
+      leave();
+      park(seats_[0], duration::max());
+      enter();
+    }
+    if (how_to_.record != nullptr && has_called_.load(std::memory_order_relaxed)) how_to_.record->spoil();
+    if (is_limited_) run_.steps = most_;  // Those that somebody asked for and did not need are gone, too.
+    const run_result out = run_;
+    leave();
+    if (was_inside) step_in(depth, unused);
+    return out;
+  }
+
+  void live(seat& mine) {
+    sit(mine);
+    if (how_to_.is_pinned) pin(mine.number);
+    std::uint64_t seen = 0;
+    while (true) {  // asx: bounded by the life of the runtime
+      park(mine, duration::max());
+      if (is_over_.load(std::memory_order_acquire)) return;  // Acquire: as said where it is set.
+      enter();
+      if (is_running_ && seen != runs_) {
+        seen = runs_;
+        ++in_run_;
+        work(mine);
+        --in_run_;
+        if (in_run_ == 0) seats_[0].parker.unpark();
+      }
+      leave();
+    }
+  }
+
+  // Inside, but for the polls and the sleeps.
+  void work(seat& mine) noexcept {
+    kernel& k = core_->kernel();
+    while (is_running_) {  // asx: bounded by the most steps of a run
+      if (run_.steps >= most_) {
+        is_limited_ = true;
+        return end_run(status::ok);
+      }
+      if (const status s = core_->before_step(); s != status::ok) return end_run(s);
+      if (how_.limit <= k.now()) return end_run(status::ok);
+      if (is_worth_a_step(mine)) {
+        const std::uint64_t asked = std::min(most_ - run_.steps, in_a_batch);
+        run_.steps += asked;  // Before: others must not do them, too.
+        const std::uint64_t done = core_->step_plainly(mine.number, asked, how_.limit);
+        run_.steps -= asked - done;
+        if (done != 0) continue;
+        if (run_.steps >= most_) continue;  // Somebody else took what was left.
+        ++run_.steps;
+        // A cancel that still waits for room after a step waits for others: it is no reason to step again.
+        if (!core_->step(mine.number).is_idle || k.has_calls()) continue;
+        --run_.steps;  // Waiting is no work.
+      }
+      if (!rest(mine)) return end_run(status::ok);
+    }
+  }
+  [[nodiscard]] bool is_worth_a_step(seat& mine) noexcept {
+    kernel& k = core_->kernel();
+    if (has_work(mine.number) || k.has_inputs() || is_all_quiet()) return true;
+    if (k.next_due() <= core_->now()) return true;
+    bool helps = false;
+    for (seat& s : seats_) {  // asx: bounded by the workers
+      if (&s == &mine) continue;
+      // It has not come back since somebody looked last: whoever stands behind it has waited long enough.
+      const bool is_stuck = s.out != 0 && std::exchange(s.seen_out, s.times_out) == s.times_out;
+      helps = helps || (has_spare(s) && (is_help_worth_it() || is_stuck));
+    }
+    return helps;
+  }
+  [[nodiscard]] bool is_all_quiet() const noexcept { return core_->kernel().away() == 0 && core_->sched().empty(); }
+  void end_run(status why) noexcept {
+    if (!is_running_) return;
+    is_running_ = false;
+    run_.ended = why;
+    for (seat& s : seats_) {  // asx: bounded by the workers
+      rouse(s);
+      s.parker.unpark();
+    }
+  }
+
+  // False: nobody has anything to do, and nothing is worth waiting for.
+  bool rest(seat& mine) noexcept {
+    kernel& k = core_->kernel();
+    duration longest = duration::max();
+    if (is_all_quiet()) {
+      const std::optional<instant> until = core_->worth_waiting(how_);
+      if (!until) return false;
+      if (how_to_.is_virtual) {
+        static_cast<void>(core_->advance(*until - core_->now()));
+        return true;
+      }
+      if (keeper_ == nobody || *until < keeper_until_) longest = keep(mine, *until);
+    } else if (keeper_ == nobody || !glances_ || k.next_due() < keeper_until_) {
+      longest = keep(mine, earlier(k.next_due(), core_->now() + glance));
+      glances_ = true;
+    }
+    mine.is_idle = true;
+    ++idle_;
+    const std::uint32_t depth = std::exchange(depth_, 1);
+    leave();
+    park(mine, longest);
+    enter();
+    depth_ = depth;
+    rouse(mine);
+    return true;
+  }
+  duration keep(const seat& mine, instant until) noexcept {
+    keeper_ = mine.number;
+    keeper_until_ = until;
+    glances_ = false;
+    return until.is_none() ? duration::max() : until - core_->now();
+  }
+
+  status started_ = status::ok;
+  bool is_eager_ = false;  // As in the run that is played, if one is.
+  std::atomic<bool> has_called_{false};
+  // What follows is of whoever is inside.
+  std::uint32_t keeper_ = nobody;  // Who sees to the timers, among the idle,
+  instant keeper_until_ = instant::none();
+  bool glances_ = false;  // and looks around, too.
+  bool is_limited_ = false;
+  bool is_running_ = false;
+  std::uint32_t in_run_ = 0;
+  std::uint64_t runs_ = 0;
+  std::uint64_t most_ = 0;
+  patience how_{};
+  run_result run_{};
+  std::atomic<bool> is_over_{false};
+  std::vector<std::thread> threads_;
+};
+
+threaded_runtime::threaded_runtime(const threads_config& how, const runtime_config& config)
+    : crew_(new crew(how)), runtime_(new runtime(crew_->equip(config))) {
+  if (runtime_->start_status() == status::ok) crew_->take(*runtime_);
+}
+
+// The runtime comes to rest with everybody; then they go, and only then its memory does.
+threaded_runtime::~threaded_runtime() {
+  if (start_status() == status::ok && !runtime_->has_ended()) static_cast<void>(runtime_->shutdown());
+  crew_->dismiss();
+  delete runtime_;
+  delete crew_;
+}
+
+std::uint32_t threaded_runtime::workers() const noexcept {
+  return crew_->workers();
+}
+status threaded_runtime::start_status() const noexcept {
+  return runtime_->start_status() != status::ok ? runtime_->start_status() : crew_->started();
+}
+
+}  // namespace asx

@@ -1,0 +1,89 @@
+// asx/runtime/entry_order.hpp - in which order threads went into a kernel, and what the clock said to them there.
+//
+//     asx::entry_order order;
+//     { asx::threaded_runtime rt({.workers = 4, .record = &order}); program(*rt); }     // with threads, as they come
+//     { asx::threaded_runtime rt({.workers = 4, .replay = &order}); program(*rt); }     // one at a time, in that order
+//
+// 1  What happens in a kernel depends on what was done before, on the clock, and on nothing else. So the same program,
+//    let in in the same order and told the same times, does the same: event by event, to the same digest.
+// 2  It covers programs whose only inputs are asx's: tasks, regions, channels, timers, cx::now. Not covered, and said
+//    by `is_complete`: calls of threads that are not workers, foreign handles, blocking calls. Not covered, and nobody
+//    can say so: what tasks tell each other past asx, such as an atomic, and clocks and draws of their own. A replay of
+//    such a program, or of another one, parts from its record: its digest differs, and it comes to an end of its own -
+//    unless one poll waits for another past asx, which waits for its turn.
+// 3  Entries cost two bytes for each time that another thread comes in; a reading of the clock, one to five.
+//
+// Cancel points: none. Threads: the runtime's, inside. Lifetime: it outlives the runtime that writes or reads it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "asx/base/config.hpp"
+#include "asx/base/time.hpp"
+#include "asx/model/status.hpp"
+
+namespace asx {
+
+class ASX_API entry_order {
+ public:
+  // ---- writing
+  void begin(std::uint32_t workers, std::uint64_t seed) noexcept;
+  void enter(std::uint32_t worker);
+  void read_clock(instant moment);
+  /// Anything else that was measured, and that something depends on.
+  void measure(std::uint64_t number);
+  /// Somebody else had a say: a replay would wait for it in vain.
+  void spoil() noexcept { is_complete_ = false; }
+
+  [[nodiscard]] bool is_complete() const noexcept { return is_complete_; }
+  [[nodiscard]] std::uint32_t workers() const noexcept { return workers_; }
+  [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
+  [[nodiscard]] std::uint64_t entries() const noexcept { return entries_; }
+
+  /// Everything as bytes, for a file.
+  [[nodiscard]] std::vector<std::uint8_t> save() const;
+  /// invalid_argument: not an order, or one that was cut or changed; `out` is as it was then.
+  [[nodiscard]] static status load(std::span<const std::uint8_t> bytes, entry_order& out);
+
+  /// Reads one from its beginning.
+  class ASX_API reader {
+   public:
+    explicit reader(const entry_order& from) noexcept;
+    /// Who is next; empty when nobody is.
+    [[nodiscard]] std::optional<std::uint32_t> next() const noexcept;
+    void advance() noexcept;
+    /// Empty when there is no further one.
+    [[nodiscard]] std::optional<instant> next_time() noexcept;
+    [[nodiscard]] std::optional<std::uint64_t> next_number() noexcept;
+
+   private:
+    void read_run() noexcept;
+
+    const entry_order& from_;
+    std::size_t who_at_ = 0;  // Behind the run that is being read.
+    std::size_t when_at_ = 0;
+    bool is_at_open_run_ = false;
+    std::uint32_t who_ = 0;
+    std::uint64_t left_ = 0;  // Of that run.
+    std::uint64_t last_ns_ = 0;
+  };
+
+ private:
+  void close_run();
+
+  std::uint32_t workers_ = 0;
+  std::uint64_t seed_ = 0;
+  std::uint64_t entries_ = 0;
+  bool is_complete_ = true;
+  std::vector<std::uint8_t> who_;   // Runs: a worker, and how often it came in in a row.
+  std::vector<std::uint8_t> when_;  // Differences of times, in nanoseconds, and what was measured.
+  std::uint64_t last_ns_ = 0;
+  std::uint32_t run_of_ = 0;  // The run that is being written.
+  std::uint64_t run_ = 0;
+};
+
+}  // namespace asx
