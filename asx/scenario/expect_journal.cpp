@@ -33,6 +33,15 @@ void play_run::want_list(const actor& who, const step& st, std::string_view what
   fail(who, st, std::move(text));
 }
 
+void play_run::want_in_order(const actor& who, const step& st, std::string_view what, std::vector<std::string> wanted,
+                             std::vector<std::string> got) {
+  if (!options_.checks_order) {
+    std::sort(wanted.begin(), wanted.end());
+    std::sort(got.begin(), got.end());
+  }
+  want_list(who, st, what, wanted, got);
+}
+
 void play_run::expect_said(const actor& who, const step& st) {
   std::vector<std::string> wanted;
   for (const node& line : st.fields->find("said")->items) wanted.push_back(line.text);
@@ -41,14 +50,14 @@ void play_run::expect_said(const actor& who, const step& st) {
     std::sort(wanted.begin(), wanted.end());
     std::sort(got.begin(), got.end());
   }
-  want_list(who, st, "said", wanted, got);
+  want_in_order(who, st, "said", std::move(wanted), std::move(got));
 }
 
 void play_run::expect_destroyed(const actor& who, const step& st) {
   std::vector<std::string> wanted, got;
   for (const node& value : st.fields->find("destroyed")->items) wanted.push_back(std::to_string(number_of(value)));
   for (const std::uint64_t value : world_->destroyed()) got.push_back(std::to_string(value));
-  want_list(who, st, "destroyed", wanted, got);
+  want_in_order(who, st, "destroyed", std::move(wanted), std::move(got));
 }
 
 void play_run::expect_dispatched(const actor& who, const step& st) {
@@ -64,12 +73,12 @@ void play_run::expect_dispatched(const actor& who, const step& st) {
     if (found == nullptr) return;
     wanted.push_back(name_of('t', found->id));
   }
-  want_list(who, st, "dispatched", wanted, got);
+  want_in_order(who, st, "dispatched", std::move(wanted), std::move(got));
   const node* const lanes = st.fields->find("from");
   if (lanes == nullptr) return;
   std::vector<std::string> wanted_from;
   for (const node& lane : lanes->items) wanted_from.push_back(lane.text);
-  want_list(who, st, "from", wanted_from, from);
+  want_in_order(who, st, "from", std::move(wanted_from), std::move(from));
 }
 
 // ---- events ------------------------------------------------------------------------------------------------------
@@ -82,6 +91,10 @@ struct play_run::wanted_event {
   [[nodiscard]] bool is(const event& e) const {
     return e.kind == kind && (!of || *of == e.subject) && (!with || *with == e.object) && (!a || *a == e.a) &&
            (!b || *b == e.b);
+  }
+  static constexpr int most_said = 4;
+  [[nodiscard]] int said() const {
+    return int{of.has_value()} + int{with.has_value()} + int{a.has_value()} + int{b.has_value()};
   }
 };
 
@@ -162,6 +175,7 @@ void play_run::expect_events(const actor& who, const step& st) {
   for (std::size_t i = since(who, st).events; i < all.size(); ++i) {
     if (std::find(kinds.begin(), kinds.end(), all[i].kind) != kinds.end()) seen.push_back(all[i]);
   }
+  if (!options_.checks_order) return want_events_anyhow(who, st, wanted, std::move(seen));
   if (flag_in(*st.fields, "among")) {
     std::size_t found = 0;
     for (const event& e : seen) {
@@ -184,6 +198,22 @@ void play_run::expect_events(const actor& who, const step& st) {
     if (like != nullptr && !like->is(seen[i]) && got[i] == expected[i]) got[i] += " (another of that name)";
   }
   want_list(who, st, "events", expected, got);
+}
+
+// In whatever order. Who says most about an event has the first choice.
+void play_run::want_events_anyhow(const actor& who, const step& st, const std::vector<wanted_event>& wanted,
+                                  std::vector<event> seen) {
+  count_check();
+  for (int says = wanted_event::most_said; says >= 0; --says) {
+    for (const wanted_event& e : wanted) {
+      if (e.said() != says) continue;
+      const auto found = std::find_if(seen.begin(), seen.end(), [&](const event& s) { return e.is(s); });
+      if (found == seen.end()) return fail(who, st, "events lack " + show_event(e) + ", in whatever order");
+      seen.erase(found);
+    }
+  }
+  if (seen.empty() || flag_in(*st.fields, "among")) return;
+  fail(who, st, "events have " + show_event(seen.front(), nullptr) + " too many, in whatever order");
 }
 
 void play_run::expect_count(const actor& who, const step& st) {

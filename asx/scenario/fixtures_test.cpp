@@ -5,56 +5,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "asx/base/testing.hpp"
-#include "asx/scenario/player.hpp"
 #include "asx/scenario/recycled_memory.hpp"
+#include "asx/scenario/testing/fixtures.hpp"
 
 namespace asx::scenario {
 namespace {
 
-namespace files = std::filesystem;
-
-files::path conformance_folder() {
-  return asx::testing::project_folder() / "conformance";
-}
-
-std::string text_of(const files::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
-
 std::string show(const digest128& d) {
   const auto digits = d.hex();
   return {digits.data(), digits.size()};
-}
-
-std::map<std::string, std::unique_ptr<scenario>> all_fixtures() {
-  std::map<std::string, std::unique_ptr<scenario>> out;
-  for (const auto& entry : files::recursive_directory_iterator(conformance_folder() / "fixtures")) {
-    if (entry.path().extension() != ".json") continue;
-    std::vector<complaint> wrong;
-    auto s = read(text_of(entry.path()), entry.path().filename().string(), wrong);
-    EXPECT_TRUE(wrong.empty()) << entry.path() << ":" << wrong.front().at.line << ": " << wrong.front().text;
-    if (s != nullptr) out.emplace(entry.path().stem().string(), std::move(s));
-  }
-  return out;
-}
-
-std::map<std::string, std::string> kept_digests() {
-  node tree;
-  complaint wrong;
-  EXPECT_TRUE(parse(text_of(conformance_folder() / "digests.json"), tree, wrong)) << wrong.text;
-  std::map<std::string, std::string> out;
-  for (std::size_t i = 0; i < tree.keys.size(); ++i) out[tree.keys[i]] = tree.items[i].text;
-  return out;
 }
 
 std::string play_all_seeds(const std::string& id, const scenario& s, profile with, const memory_port& memory) {
@@ -76,8 +38,8 @@ std::string play_all_seeds(const std::string& id, const scenario& s, profile wit
 }
 
 void hold_to_digests(profile with) {
-  const auto fixtures = all_fixtures();
-  const auto kept = kept_digests();
+  const auto fixtures = testing::all_fixtures();
+  const auto kept = testing::texts_in(testing::read_json("digests.json"));
   recycled_memory memory;
   EXPECT_EQ(fixtures.size(), 147U);
   EXPECT_EQ(kept.size(), fixtures.size());

@@ -35,7 +35,7 @@ play_run::~play_run() {
 }
 
 verdict play_run::run() {
-  world_ = options_.make_world != nullptr ? options_.make_world() : make_kernel_world();
+  world_ = options_.make_world != nullptr ? options_.make_world() : make_kernel_world(options_.by);
   runtime_config config = s_.settings;
   config.contract = s_.contract_for(options_.with);
   config.seed = options_.seed;
@@ -339,6 +339,7 @@ bool play_run::perform_driver(actor& who, const step& st, status& answer) {
 
 void play_run::look_at_step(const actor& who, const step& st, const step_look& last) {
   want_flag(who, st, "idle", last.is_idle);
+  if (!options_.checks_order) return;
   const bool asks = st.fields->find("task") != nullptr || st.fields->find("from") != nullptr;
   if (asks && last.is_idle) {
     count_check();

@@ -14,7 +14,8 @@
 //    would_block is over, and its ref is no_ref again.
 //
 // Cancel points: poll_face::checkpoint, reserve, recv, sleep, join, await_closed.
-// Threads: one. Lifetime: what is left is taken down with the world; no function is called any more after take_down.
+// Threads: one at a time.
+// Lifetime: what is left is taken down with the world; no function is called any more after take_down.
 #pragma once
 
 #include <cstdint>

@@ -7,8 +7,8 @@
 
 namespace asx::scenario {
 
-std::unique_ptr<world> make_kernel_world() {
-  return std::make_unique<detail::kernel_world>();
+std::unique_ptr<world> make_kernel_world(const drive& how) {
+  return std::make_unique<detail::kernel_world>(how);
 }
 
 }  // namespace asx::scenario
@@ -41,17 +41,30 @@ status kernel_world::start(const runtime_config& settings, event_sink sink) {
   config.journaling = journal_mode::full;
   config.behaviour.fatal_context = this;
   config.behaviour.fatal = [](void* self, std::string_view) noexcept {
-    ++static_cast<kernel_world*>(self)->fatal_calls_;
+    static_cast<kernel_world*>(self)->fatal_calls_.fetch_add(1, std::memory_order_relaxed);  // Relaxed: a count.
   };
-  rt_ = std::make_unique<runtime>(config);
-  if (rt_->start_status() == status::ok) regions_.push_back(rt_->root());
-  return rt_->start_status();
+  status started;
+  if (how_.by == drive::kind::threads) {
+    threads_ = std::make_unique<threaded_runtime>(
+        threads_config{.workers = how_.workers, .is_virtual = true, .disturbance = how_.seed}, config);
+    rt_ = &**threads_;
+    started = threads_->start_status();
+  } else {
+    if (how_.by == drive::kind::any_order) config.workers = how_.workers;
+    alone_ = std::make_unique<runtime>(config);
+    rt_ = alone_.get();
+    started = rt_->start_status();
+    if (how_.by == drive::kind::any_order) order_.emplace(how_.seed).lead(*rt_);
+  }
+  if (started == status::ok) regions_.push_back(rt_->root());
+  return started;
 }
 
 kernel_world::~kernel_world() {
   if (rt_ == nullptr) return;
   if (rt_->start_status() == status::ok) take_down();
-  rt_.reset();  // Before the tables: scripts that go with it give up places in them.
+  threads_.reset();  // Before the tables: scripts that go with it give up places in them.
+  alone_.reset();
 }
 
 void kernel_world::take_down() {
@@ -115,13 +128,18 @@ status kernel_world::finish_close(ref region) {
 }
 
 status kernel_world::finalize(void* frame, region_handle, asx::kernel&) {
-  const auto& f = *static_cast<const finalizer_frame*>(frame);
+  return act(frame);
+}
+
+status kernel_world::act(void* frame) {
+  const auto& f = *static_cast<const action_frame*>(frame);
+  const inside here(f.home->kernel());
   return f.run(f.context);
 }
 
 status kernel_world::add_finalizer(ref region, status (*run)(void* context), void* context, bool in_turn) {
-  finalizers_.push_back({run, context});
-  return kernel().add_finalizer(region_at(region), &kernel_world::finalize, &finalizers_.back(), in_turn);
+  actions_.push_back({this, run, context});
+  return kernel().add_finalizer(region_at(region), &kernel_world::finalize, &actions_.back(), in_turn);
 }
 
 status kernel_world::arena(ref region, std::uint64_t bytes, std::uint64_t alignment) {
@@ -152,6 +170,7 @@ status kernel_world::region_outcome(ref region, full_outcome& out) {
 
 void kernel_world::drop(void* frame) noexcept {
   auto* const f = static_cast<task_frame*>(frame);
+  const inside here(f->home->kernel());
   f->order.drop(f->order.script);
   delete f;
 }
@@ -370,8 +389,24 @@ status kernel_world::advance(duration by) {
 
 step_look kernel_world::step(std::optional<std::uint32_t> worker) {
   if (worker && *worker >= rt_->sched().workers()) return {status::invalid_argument, true, dispatch_source::ready, {}};
+  if (how_.by != drive::kind::as_said && !worker) return step_by_anybody();
   const step_report report = worker ? rt_->step(*worker) : rt_->step();
   return {report.refused, report.is_idle, report.from, report.task};
+}
+
+// One dispatch, whichever worker makes it; the journal has who it was.
+step_look kernel_world::step_by_anybody() {
+  const journal& log = rt_->journal();
+  const std::uint64_t before = log.seq();
+  const run_result ran = rt_->run_until_idle(1);
+  if (ran.ended != status::ok && ran.ended != status::step_limit) return {ran.ended, true, dispatch_source::ready, {}};
+  for (std::uint64_t i = log.size(); i != 0; --i) {  // asx: bounded by the events of the step
+    const event e = log.at(i - 1);
+    if (e.seq <= before) break;
+    if (e.kind != event_kind::task_dispatched) continue;
+    return {status::ok, false, static_cast<dispatch_source>(high_half(e.a)), task_id{e.subject}};
+  }
+  return {status::ok, true, dispatch_source::ready, {}};
 }
 
 run_look kernel_world::run_until_idle(std::uint64_t max_steps) {
@@ -398,8 +433,13 @@ void kernel_world::reset_certificate() {
 runtime_look kernel_world::look() {
   std::optional<std::uint64_t> violations;
   if (kernel().ghosts().is_on()) violations = kernel().ghosts().violations();
-  return {rt_->now(), kernel().live_tasks(),    kernel().live_regions(), kernel().live_timers(), fatal_calls_,
-          violations, rt_->sched().suggestion()};
+  return {rt_->now(),
+          kernel().live_tasks(),
+          kernel().live_regions(),
+          kernel().live_timers(),
+          fatal_calls_.load(std::memory_order_relaxed),
+          violations,
+          rt_->sched().suggestion()};
 }
 
 std::uint64_t kernel_world::state_hash() {

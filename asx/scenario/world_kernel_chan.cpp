@@ -102,12 +102,12 @@ status kernel_world::send(ref permit, std::uint64_t value, bool& proved) {
   if (permit >= permits_.size()) return status::stale_handle;
   permit_end& p = permits_[permit];
   if (p.is_tracked) {
-    tracked_result<message> sent = p.tracked.send(message(value, destroyed_));
+    tracked_result<message> sent = p.tracked.send(message(value, *this));
     if (sent.value) static_cast<void>(sent.value->take());
     proved = sent.proof.has_value();
     return sent.code;
   }
-  send_result<message> sent = p.plain.send(message(value, destroyed_));
+  send_result<message> sent = p.plain.send(message(value, *this));
   if (sent.value) static_cast<void>(sent.value->take());
   return sent.code;
 }
@@ -126,7 +126,7 @@ void kernel_world::abort_permit(ref permit, bool& proved) {
 status kernel_world::try_send(ref sender, std::uint64_t value) {
   if (sender >= senders_.size()) return status::stale_handle;
   if (senders_[sender].is_tracked) return status::invalid_argument;
-  send_result<message> sent = senders_[sender].plain.try_send(message(value, destroyed_));
+  send_result<message> sent = senders_[sender].plain.try_send(message(value, *this));
   if (sent.value) static_cast<void>(sent.value->take());
   return sent.code;
 }
@@ -135,7 +135,7 @@ status kernel_world::send_evicting(ref sender, std::uint64_t value, std::optiona
   evicted.reset();
   if (sender >= senders_.size()) return status::stale_handle;
   if (senders_[sender].is_tracked) return status::invalid_argument;
-  evict_result<message> sent = senders_[sender].plain.send_evict_oldest(message(value, destroyed_));
+  evict_result<message> sent = senders_[sender].plain.send_evict_oldest(message(value, *this));
   if (sent.value) static_cast<void>(sent.value->take());
   if (sent.evicted) evicted = sent.evicted->take();
   return sent.code;
@@ -211,7 +211,9 @@ class kernel_face final : public poll_face {
 
   [[nodiscard]] status push_cleanup(status (*undo)(void* context), void* context, ref& out) override {
     cleanup_ref pushed;
-    if (const status s = c_.push_cleanup(undo, context, &pushed); s != status::ok) return s;
+    home_.actions_.push_back({&home_, undo, context});
+    if (const status s = c_.push_cleanup(&kernel_world::act, &home_.actions_.back(), &pushed); s != status::ok)
+      return s;
     out = static_cast<ref>(home_.cleanups_.size());
     home_.cleanups_.push_back(pushed);
     return status::ok;
@@ -288,6 +290,7 @@ class kernel_face final : public poll_face {
 
 poll_result kernel_world::poll(void* frame, cx& c) {
   auto& f = *static_cast<task_frame*>(frame);
+  const inside here(f.home->kernel());
   kernel_face face(*f.home, c);
   switch (f.order.poll(f.order.script, face)) {
     case poll_answer::pending: return poll_result::pending;

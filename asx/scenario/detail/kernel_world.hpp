@@ -1,6 +1,7 @@
 // asx/scenario/detail/kernel_world.hpp - the tables of world_kernel.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -11,20 +12,23 @@
 #include "asx/chan/mpsc.hpp"
 #include "asx/chan/tracked.hpp"
 #include "asx/coro/time.hpp"
+#include "asx/kernel/gate.hpp"
+#include "asx/runtime/drive_workers.hpp"
 #include "asx/runtime/runtime.hpp"
-#include "asx/scenario/world.hpp"
+#include "asx/scenario/detail/any_order.hpp"
+#include "asx/scenario/world_kernel.hpp"
 
 namespace asx::scenario::detail {
+
+class kernel_world;
 
 /// A value in a channel. It tells of its end, unless somebody has it.
 class message {
  public:
-  message(std::uint64_t value, std::vector<std::uint64_t>& told) noexcept : value_(value), told_(&told) {}
+  message(std::uint64_t value, kernel_world& told) noexcept : value_(value), told_(&told) {}
   message(message&& other) noexcept : value_(other.value_), told_(std::exchange(other.told_, nullptr)) {}
   message& operator=(message&&) = delete;
-  ~message() {
-    if (told_ != nullptr) told_->push_back(value_);
-  }
+  inline ~message();
 
   /// Somebody has it now.
   [[nodiscard]] std::uint64_t take() noexcept {
@@ -34,7 +38,7 @@ class message {
 
  private:
   std::uint64_t value_;
-  std::vector<std::uint64_t>* told_;
+  kernel_world* told_;
 };
 
 struct sender_end {
@@ -57,6 +61,7 @@ struct wait_place {
 
 class kernel_world final : public world {
  public:
+  explicit kernel_world(const drive& how) : how_(how) {}
   ~kernel_world() override;
 
   [[nodiscard]] status start(const runtime_config& settings, event_sink sink) override;
@@ -130,13 +135,20 @@ class kernel_world final : public world {
   [[nodiscard]] digest128 digest() override;
   void note_law(std::uint64_t number, status answer, std::uint64_t hash) override;
 
+  void note_destroyed(std::uint64_t value) {
+    const inside here(kernel());
+    destroyed_.push_back(value);
+  }
+
  private:
   friend class kernel_face;
   struct task_frame {
     kernel_world* home;
     task_order order;
   };
-  struct finalizer_frame {
+  /// A cleanup action or a finalizer.
+  struct action_frame {
+    kernel_world* home;
     status (*run)(void* context);
     void* context;
   };
@@ -144,6 +156,7 @@ class kernel_world final : public world {
   static poll_result poll(void* frame, cx& c);
   static void drop(void* frame) noexcept;
   static status finalize(void* frame, region_handle region, asx::kernel& k);
+  static status act(void* frame);
 
   [[nodiscard]] asx::kernel& kernel() noexcept { return rt_->kernel(); }
   /// The null handle for a ref that is none.
@@ -159,8 +172,13 @@ class kernel_world final : public world {
   [[nodiscard]] ref take_wait();
   void end_wait(ref& wait);
   [[nodiscard]] ref keep(permit_end permit);
+  [[nodiscard]] step_look step_by_anybody();
 
-  std::unique_ptr<runtime> rt_;
+  const drive how_;
+  std::optional<any_order> order_{};
+  std::unique_ptr<runtime> alone_;  // One of both.
+  std::unique_ptr<threaded_runtime> threads_;
+  runtime* rt_ = nullptr;
   std::vector<region_handle> regions_;
   std::vector<task_handle> tasks_;
   std::deque<task_slot> slots_;
@@ -169,7 +187,7 @@ class kernel_world final : public world {
   std::vector<obligation_handle> promised_;  // Of tracked permits, which may have been dropped since.
   std::vector<slab_key> timers_;
   std::vector<cleanup_ref> cleanups_;
-  std::deque<finalizer_frame> finalizers_;
+  std::deque<action_frame> actions_;
   std::vector<std::uint64_t> destroyed_;
   std::deque<std::string> texts_;  // Of panics that were handed to the kernel.
   std::vector<thing_ref<channel_core>> channels_;
@@ -179,7 +197,11 @@ class kernel_world final : public world {
   std::deque<wait_place> waits_;
   std::vector<ref> free_waits_;
   std::uint64_t holds_ = 0;
-  std::uint64_t fatal_calls_ = 0;
+  std::atomic<std::uint32_t> fatal_calls_{0};  // By whichever thread, inside or not.
 };
+
+message::~message() {
+  if (told_ != nullptr) told_->note_destroyed(value_);
+}
 
 }  // namespace asx::scenario::detail

@@ -192,7 +192,12 @@ class play_run {
   [[nodiscard]] mark_place since(const actor& who, const step& st);
   void want_list(const actor& who, const step& st, std::string_view what, const std::vector<std::string>& wanted,
                  const std::vector<std::string>& got);
+  /// The same, unless order does not count.
+  void want_in_order(const actor& who, const step& st, std::string_view what, std::vector<std::string> wanted,
+                     std::vector<std::string> got);
   struct wanted_event;
+  void want_events_anyhow(const actor& who, const step& st, const std::vector<wanted_event>& wanted,
+                          std::vector<event> seen);
   [[nodiscard]] bool read_wanted(const actor& who, const step& st, const node& item, wanted_event& out);
   [[nodiscard]] std::string show_event(const wanted_event& e) const;
   [[nodiscard]] std::string show_event(const event& e, const wanted_event* like) const;
