@@ -1,0 +1,329 @@
+// The drive of many workers by itself: how many there are, what a run's limits mean, what idleness costs, and how soon
+// somebody helps. What holds among threads under load is in the files beside this one.
+#include "asx/runtime/drive_workers.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <thread>
+#include <vector>
+
+#include "asx/runtime/metrics.hpp"
+#include "asx/runtime/testing/program.hpp"
+#include "tests/stress/workers.hpp"
+
+namespace asx {
+namespace {
+
+using stress::hang_guard;
+using testing::body;
+using testing::must_spawn;
+
+runtime_config quiet() {
+  runtime_config c;
+  c.journaling = journal_mode::off;
+  return c;
+}
+
+std::chrono::steady_clock::time_point clock_now() {
+  return std::chrono::steady_clock::now();
+}
+std::int64_t ms_since(std::chrono::steady_clock::time_point then) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(clock_now() - then).count();
+}
+
+body yields(int times) {
+  return {[times](cx& c) mutable {
+    if (times-- == 0) return poll_result::ready;
+    c.yield();
+    return poll_result::pending;
+  }};
+}
+body sleeps(duration d) {
+  return {[d, timer = slab_key{}, is_set = false](cx& c) mutable {
+    if (is_set || c.checkpoint() != status::ok) return poll_result::ready;
+    is_set = true;
+    EXPECT_EQ(c.kernel().register_timer(c, c.now() + d, timer), status::ok);
+    return poll_result::pending;
+  }};
+}
+
+TEST(workers_drive_stress, has_as_many_workers_as_it_is_asked_for) {
+  const std::uint32_t here = std::clamp<std::uint32_t>(std::thread::hardware_concurrency(), 1, 64);
+  EXPECT_EQ(threaded_runtime({}, quiet()).workers(), here);
+  EXPECT_EQ(threaded_runtime({.workers = 0}, quiet()).workers(), here);
+  EXPECT_EQ(threaded_runtime({.workers = 1}, quiet()).workers(), 1U);
+  EXPECT_EQ(threaded_runtime({.workers = 5}, quiet()).workers(), 5U);
+  threaded_runtime many({.workers = 1'000}, quiet());
+  EXPECT_EQ(many.workers(), 64U);
+  EXPECT_EQ(many.start_status(), status::ok);
+  EXPECT_EQ(many->sched().workers(), 64U);
+}
+
+TEST(workers_drive_stress, says_when_it_cannot_start_and_runs_nothing_then) {
+  runtime_config impossible = quiet();
+  impossible.contract.max_regions = 0;
+  threaded_runtime rt({.workers = 2}, impossible);
+  EXPECT_EQ(rt.start_status(), status::invalid_argument);
+  EXPECT_EQ(rt->run_until_quiescent().ended, status::invalid_argument);
+}
+
+TEST(workers_drive_stress, runs_what_is_pinned) {
+  // In a thread of its own: worker 0 is whoever makes it, and stays where it was pinned.
+  std::thread([] {
+    threaded_runtime rt({.workers = 2, .is_pinned = true}, quiet());
+    const hang_guard guard(rt->kernel());
+    std::deque<body> all(8, yields(20));
+    for (body& b : all) must_spawn(*rt, rt->root(), b, {}, false);
+    EXPECT_EQ(rt->run_until_quiescent().ended, status::ok);
+    EXPECT_EQ(rt->kernel().live_tasks(), 0U);
+  }).join();
+}
+
+TEST(workers_drive_stress, an_hour_of_virtual_time_is_over_at_once) {
+  for (const std::uint32_t workers : {1U, 2U, 4U}) {
+    threaded_runtime rt({.workers = workers, .is_virtual = true}, quiet());
+    const hang_guard guard(rt->kernel());
+    const auto began = clock_now();
+    body sleeper = sleeps(duration::hours(1));
+    must_spawn(*rt, rt->root(), sleeper, {}, false);
+    EXPECT_EQ(rt->run_until_quiescent().ended, status::ok);
+    EXPECT_EQ(rt->kernel().live_tasks(), 0U);
+    EXPECT_GE(rt->now(), instant{duration::hours(1).ns});
+    EXPECT_LT(ms_since(began), 5'000);
+  }
+}
+
+// U-02: a run until idle does not wait for what is due later.
+TEST(workers_drive_stress, a_run_until_idle_waits_for_nothing) {
+  for (const bool is_virtual : {true, false}) {
+    threaded_runtime rt({.workers = 2, .is_virtual = is_virtual}, quiet());
+    const hang_guard guard(rt->kernel());
+    body sleeper = sleeps(duration::hours(1));
+    body quick = yields(10);
+    must_spawn(*rt, rt->root(), sleeper, {}, false);
+    must_spawn(*rt, rt->root(), quick, {}, false);
+    EXPECT_EQ(rt->run_until_idle().ended, status::ok);
+    EXPECT_EQ(rt->kernel().live_tasks(), 1U) << "the one that yields has ended, the one that sleeps has not";
+    EXPECT_TRUE(rt->shutdown().is_quiescent());
+  }
+}
+
+TEST(workers_drive_stress, is_run_by_whoever_calls) {
+  threaded_runtime rt({.workers = 3}, quiet());
+  const hang_guard guard(rt->kernel());
+  std::deque<body> all(12, yields(10));
+  for (std::size_t i = 0; i < 4; ++i) must_spawn(*rt, rt->root(), all[i], {}, false);
+  std::thread([&] { EXPECT_EQ(rt->run_until_quiescent().ended, status::ok); }).join();
+  EXPECT_EQ(rt->kernel().live_tasks(), 0U);
+  for (std::size_t i = 4; i < 8; ++i) must_spawn(*rt, rt->root(), all[i], {}, false);
+  std::thread([&] { EXPECT_EQ(rt->run_until_quiescent().ended, status::ok); }).join();
+  for (std::size_t i = 8; i < 12; ++i) must_spawn(*rt, rt->root(), all[i], {}, false);
+  EXPECT_EQ(rt->run_until_quiescent().ended, status::ok);
+  EXPECT_EQ(rt->kernel().live_tasks(), 0U);
+  EXPECT_TRUE(rt->shutdown().is_quiescent());
+}
+
+// U-03: a limit of steps is met, said, and the run can be taken up again.
+TEST(workers_drive_stress, ends_a_run_at_its_limit_of_steps) {
+  for (const std::uint32_t workers : {1U, 2U, 4U}) {
+    threaded_runtime rt({.workers = workers}, quiet());
+    const hang_guard guard(rt->kernel());
+    std::atomic<std::uint32_t> polls{0};  // Of a size that every machine has.
+    std::atomic<bool> is_over{false};
+    body endless{[&](cx& c) {
+      polls.fetch_add(1);
+      if (is_over.load()) return poll_result::ready;
+      c.yield();
+      return poll_result::pending;
+    }};
+    must_spawn(*rt, rt->root(), endless, {}, false);
+    const run_result first = rt->run_until_quiescent(100);
+    EXPECT_EQ(first.ended, status::step_limit);
+    EXPECT_EQ(first.steps, 100U);
+    EXPECT_LE(polls.load(), 100U);
+    EXPECT_GE(polls.load(), 50U);
+    is_over = true;
+    EXPECT_EQ(rt->run_until_quiescent().ended, status::ok);
+    EXPECT_EQ(rt->kernel().live_tasks(), 0U);
+  }
+}
+
+TEST(workers_drive_stress, a_run_from_inside_a_poll_is_refused) {
+  threaded_runtime rt({.workers = 2}, quiet());
+  const hang_guard guard(rt->kernel());
+  std::atomic<int> refused{0};
+  body asks{[&](cx&) {
+    if (rt->run_until_idle().ended == status::reentrant) refused.fetch_add(1);
+    return poll_result::ready;
+  }};
+  must_spawn(*rt, rt->root(), asks, {}, false);
+  EXPECT_EQ(rt->run_until_quiescent().ended, status::ok);
+  EXPECT_EQ(refused.load(), 1);
+}
+
+TEST(workers_drive_stress, ten_thousand_that_wait_cost_no_processor) {  // law 4
+  threaded_runtime rt({.workers = 4}, quiet());
+  const hang_guard guard(rt->kernel());
+  std::deque<body> all;
+  for (int i = 0; i < 10'000; ++i) {
+    all.push_back({[](cx& c) {
+      if (c.checkpoint() != status::ok) return poll_result::ready;
+      static_cast<void>(c.get_waker());
+      return poll_result::pending;
+    }});
+    must_spawn(*rt, rt->root(), all.back(), {}, false);
+  }
+  EXPECT_EQ(rt->run_until_idle().ended, status::ok);
+  rt->kernel().take_foreign_hold();
+  std::thread runs([&] { EXPECT_EQ(rt->run_until_quiescent(UINT64_MAX).ended, status::ok); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const auto used_us = [] {
+    rusage u{};
+    getrusage(RUSAGE_SELF, &u);
+    return (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1'000'000 + u.ru_utime.tv_usec + u.ru_stime.tv_usec;
+  };
+  const auto before = used_us();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_LT(used_us() - before, 10'000) << "microseconds, of 300,000";
+  rt->kernel().release_foreign_hold();
+  runs.join();
+  EXPECT_TRUE(rt->shutdown().is_quiescent());
+}
+
+TEST(workers_drive_stress, a_long_poll_keeps_nobody_waiting_while_somebody_is_idle) {  // laws 2, 4
+  threaded_runtime rt({.workers = 2}, quiet());
+  const hang_guard guard(rt->kernel());
+  std::int64_t waited_ms = INT64_MAX;
+  std::atomic<bool> has_run{false};
+  body behind{[&, began = clock_now()](cx&) {
+    waited_ms = ms_since(began);
+    has_run = true;
+    return poll_result::ready;
+  }};
+  body longest{[&](cx&) {  // Ends only when the other one has run, or much later.
+    const auto began = clock_now();
+    while (!has_run.load() && ms_since(began) < 2'000) std::this_thread::yield();  // asx: bounded by 2 s
+    return poll_result::ready;
+  }};
+  must_spawn(*rt, rt->root(), longest, {}, false);
+  must_spawn(*rt, rt->root(), behind, {}, false);
+  EXPECT_EQ(rt->run_until_quiescent().ended, status::ok);
+  EXPECT_LT(waited_ms, 500) << "a millisecond and a little, on a machine that has time";
+}
+
+// The same after a time in which everybody slept: somebody looks around again.
+TEST(workers_drive_stress, a_long_poll_after_a_quiet_time_keeps_nobody_waiting) {  // laws 2, 4
+  threaded_runtime rt({.workers = 2}, quiet());
+  const hang_guard guard(rt->kernel());
+  std::atomic<bool> has_run{false};
+  bool was_in_time = false;
+  body behind{[&](cx&) {
+    has_run = true;
+    return poll_result::ready;
+  }};
+  body sleeper{[&, timer = slab_key{}, is_set = false](cx& c) mutable {
+    if (!is_set) {
+      is_set = true;
+      EXPECT_EQ(c.kernel().register_timer(c, c.now() + duration::milliseconds(20), timer), status::ok);
+      return poll_result::pending;
+    }
+    must_spawn(*rt, rt->root(), behind, {}, false);
+    const auto began = clock_now();
+    while (!has_run.load() && ms_since(began) < 2'000) std::this_thread::yield();  // asx: bounded by 2 s
+    was_in_time = has_run.load();
+    return poll_result::ready;
+  }};
+  must_spawn(*rt, rt->root(), sleeper, {}, false);
+  EXPECT_EQ(rt->run_until_quiescent().ended, status::ok);
+  EXPECT_TRUE(was_in_time);
+}
+
+// Several workers together do not more steps than they were given.
+TEST(workers_drive_stress, a_limit_of_steps_is_everybodys) {
+  threaded_runtime rt({.workers = 4}, quiet());
+  const hang_guard guard(rt->kernel());
+  std::atomic<std::uint32_t> polls{0};
+  std::vector<body> all(64, body{[&](cx& c) {
+                          ++polls;
+                          c.yield();
+                          return c.checkpoint() == status::ok ? poll_result::pending : poll_result::ready;
+                        }});
+  for (body& b : all) must_spawn(*rt, rt->root(), b, {}, false);
+  const run_result ran = rt->run_until_quiescent(100);
+  EXPECT_EQ(ran.ended, status::step_limit);
+  EXPECT_LE(polls.load(), 100U);
+  EXPECT_TRUE(rt->shutdown().is_quiescent());
+}
+
+// A timer that is due while somebody is polled for long fires on another worker.
+TEST(workers_drive_stress, a_timer_fires_beside_a_long_poll) {
+  threaded_runtime rt({.workers = 2}, quiet());
+  const hang_guard guard(rt->kernel());
+  std::atomic<bool> has_fired{false};
+  bool was_in_time = false;
+  body sleeper{[&, timer = slab_key{}, is_set = false](cx& c) mutable {
+    if (is_set) {
+      has_fired = true;
+      return poll_result::ready;
+    }
+    is_set = true;
+    EXPECT_EQ(c.kernel().register_timer(c, c.now() + duration::milliseconds(5), timer), status::ok);
+    return poll_result::pending;
+  }};
+  body longest{[&](cx&) {
+    const auto began = clock_now();
+    while (!has_fired.load() && ms_since(began) < 2'000) std::this_thread::yield();  // asx: bounded by 2 s
+    was_in_time = has_fired.load();
+    return poll_result::ready;
+  }};
+  must_spawn(*rt, rt->root(), sleeper, {}, false);
+  must_spawn(*rt, rt->root(), longest, {}, false);
+  EXPECT_EQ(rt->run_until_quiescent().ended, status::ok);
+  EXPECT_TRUE(was_in_time);
+}
+
+TEST(workers_drive_stress, counts_what_all_of_them_did) {
+  metrics m;
+  runtime_config config = quiet();
+  config.measure = &m;
+  threaded_runtime rt({.workers = 3}, config);
+  const hang_guard guard(rt->kernel());
+  std::deque<body> all(6, yields(50));
+  for (body& b : all) must_spawn(*rt, rt->root(), b, {}, false);
+  EXPECT_EQ(rt->run_until_quiescent().ended, status::ok);
+  EXPECT_EQ(rt->measured().all_polls(), 6U * 51U);
+  EXPECT_EQ(rt->measured().live_tasks, 0U);
+}
+
+TEST(workers_drive_stress, two_may_live_in_one_process_and_call_each_other) {
+  threaded_runtime one({.workers = 2}, quiet());
+  threaded_runtime other({.workers = 2}, quiet());
+  const hang_guard guard(one->kernel());
+  std::atomic<int> done{0};
+  std::deque<body> there;
+  for (int i = 0; i < 20; ++i) {
+    there.push_back({[&](cx&) {
+      done.fetch_add(1);
+      return poll_result::ready;
+    }});
+  }
+  body sends{[&, i = std::size_t{0}](cx& c) mutable {  // A worker of one is a stranger to the other.
+    if (i == there.size()) return poll_result::ready;
+    must_spawn(*other, other->root(), there[i++], {}, false);
+    c.yield();
+    return poll_result::pending;
+  }};
+  must_spawn(*one, one->root(), sends, {}, false);
+  EXPECT_EQ(one->run_until_quiescent().ended, status::ok);
+  EXPECT_EQ(other->run_until_quiescent().ended, status::ok);
+  EXPECT_EQ(done.load(), 20);
+}
+
+}  // namespace
+}  // namespace asx
