@@ -39,10 +39,14 @@ task<> answers(cx, sender* to, receiver* from, std::uint64_t n) {
   }
 }
 
+auto make(asx::runtime& rt, std::uint32_t capacity) {
+  return asx::channel<std::uint64_t>(rt.kernel(), rt.root(), capacity);
+}
+
+template <class Home>
 class stream {
  public:
-  stream(std::uint32_t producers, std::uint32_t capacity)
-      : ends_(asx::channel<std::uint64_t>(rt_.kernel(), rt_.root(), capacity)), producers_(producers) {
+  stream(std::uint32_t producers, std::uint32_t capacity) : ends_(make(*home_, capacity)), producers_(producers) {
     bench::require(ends_.code == asx::status::ok, "a channel is made");
     for (sender& to : to_) to = ends_.tx;  // One each.
   }
@@ -50,43 +54,49 @@ class stream {
   std::uint64_t run(std::uint64_t n) {
     std::uint64_t sum = 0;
     for (std::uint32_t p = 0; p < producers_; ++p) {
-      bench::spawn(rt_, produces, &to_[p], std::uint64_t{p}, std::uint64_t{producers_}, n);
+      bench::spawn(*home_, produces, &to_[p], std::uint64_t{p}, std::uint64_t{producers_}, n);
     }
-    bench::spawn(rt_, consumes, &ends_.rx, n, &sum);
-    bench::run_all(rt_);
+    bench::spawn(*home_, consumes, &ends_.rx, n, &sum);
+    bench::run_all(*home_);
     return sum;
   }
 
  private:
-  asx::runtime rt_{bench::quiet()};
-  decltype(asx::channel<std::uint64_t>(rt_.kernel(), rt_.root(), 1)) ends_;
+  Home home_;
+  decltype(make(*home_, 1)) ends_;
   sender to_[4];
   std::uint32_t producers_;
 };
 
+template <class Home>
 class ping_pong {
  public:
-  ping_pong()
-      : there_(asx::channel<std::uint64_t>(rt_.kernel(), rt_.root(), 1)),
-        back_(asx::channel<std::uint64_t>(rt_.kernel(), rt_.root(), 1)) {
+  ping_pong() : there_(make(*home_, 1)), back_(make(*home_, 1)) {
     bench::require(there_.code == asx::status::ok && back_.code == asx::status::ok, "two channels are made");
   }
 
   std::uint64_t run(std::uint64_t n) {
     std::uint64_t sum = 0;
-    bench::spawn(rt_, serves, &there_.tx, &back_.rx, n, &sum);
-    bench::spawn(rt_, answers, &back_.tx, &there_.rx, n);
-    bench::run_all(rt_);
+    bench::spawn(*home_, serves, &there_.tx, &back_.rx, n, &sum);
+    bench::spawn(*home_, answers, &back_.tx, &there_.rx, n);
+    bench::run_all(*home_);
     return sum;
   }
 
  private:
-  asx::runtime rt_{bench::quiet()};
-  decltype(asx::channel<std::uint64_t>(rt_.kernel(), rt_.root(), 1)) there_, back_;
+  Home home_;
+  decltype(make(*home_, 1)) there_, back_;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return bench::main<stream, ping_pong>(argc, argv);
+  using bench::on_this_thread;
+  using bench::on_workers;
+#if defined(BENCH_ONE_WORKER)
+  return bench::main<stream<on_workers<1>>, ping_pong<on_workers<1>>>(argc, argv);
+#else
+  return bench::main<stream<on_this_thread>, ping_pong<on_this_thread>, stream<on_workers<2>>,
+                     ping_pong<on_workers<2>>>(argc, argv);
+#endif
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strings"
 )
 
 func stream(values chan uint64, producers, n uint64) uint64 {
@@ -50,13 +51,13 @@ func main() {
 	mode, n, rounds := shared.Word(1), shared.Number(2), int(shared.Number(3))
 	how, clock := "", shared.ProcessorNs
 	runtime.GOMAXPROCS(1)
-	if mode == "threads" {
+	if strings.HasSuffix(mode, "threads") {
 		how, clock = " threads", shared.WallNs
 		runtime.GOMAXPROCS(2)
 	}
-	if mode == "ping_pong" {
+	if strings.HasPrefix(mode, "ping_pong") {
 		there, back := make(chan uint64, 1), make(chan uint64, 1)
-		shared.Measure("ping-pong", n, rounds, clock, func(n uint64) bool {
+		shared.Measure("ping-pong"+how, n, rounds, clock, func(n uint64) bool {
 			return pingPong(there, back, n) == n*(n+1)/2
 		})
 		return

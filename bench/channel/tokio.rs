@@ -61,15 +61,16 @@ async fn ping_pong(there: Ends, back: Ends, n: u64) -> (Ends, Ends, u64) {
 fn main() {
     let (mode, n, rounds) = (word(1), number(2), number(3));
     let only = std::env::args().nth(4);
-    let has_threads = mode == "threads";
+    let has_threads = mode.ends_with("threads");
     let runtime = if has_threads {
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap()
     } else {
         tokio::runtime::Builder::new_current_thread().build().unwrap()
     };
-    if mode == "ping_pong" {
+    if mode.starts_with("ping_pong") {
         let mut ends = Some((mpsc::channel(1), mpsc::channel(1)));
-        measure("ping-pong", n, rounds, processor_ns, |n| {
+        let name = if has_threads { "ping-pong threads" } else { "ping-pong" };
+        measure(name, n, rounds, if has_threads { wall_ns } else { processor_ns }, |n| {
             let (there, back) = ends.take().unwrap();
             let (there, back, sum) = runtime.block_on(ping_pong(there, back, n));
             ends = Some((there, back));

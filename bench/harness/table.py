@@ -63,6 +63,7 @@ class Problem:
 BEST = "best peer"
 LOOPS = ("asio", "libuv", "libev")
 ONE_THREAD = ("1x64", "1x1024", "4x64", "4x1024")
+TWO_THREADS = tuple(f"{name} threads" for name in ONE_THREAD)
 
 PROBLEMS = [
     Problem(
@@ -72,22 +73,27 @@ PROBLEMS = [
     Problem(
         "spawn", "tasks that begin and end, a thousand at a time and a million at once", "ns a task",
         ("asx", "floor", "asio", "tbb", "tokio", "go"),
-        (Run((300_000, 1_000_000, 1), (100_000, 100_000, 3)),),
-        aims=(Aim(0.2, "tokio", workloads=("batches of 1,000",)), Aim(1.0, "tbb", workloads=("batches of 1,000",)))),
+        (Run((300_000, 1_000_000, 1), (100_000, 100_000, 3)),
+         Run(("threads", 300_000, 1), ("threads", 50_000, 1), libraries=("asx", "tokio", "go"), threads=2)),
+        aims=(Aim(0.2, "tokio", workloads=("batches of 1,000",)), Aim(1.0, "tbb", workloads=("batches of 1,000",)),
+              Aim(0.5, "tokio", workloads=("batches, threads",)))),
     Problem(
         "channel", "producers x capacity: 64-bit values through a bounded channel to one receiver", "ns a message",
-        ("asx", "asx_poll", "floor", "asio", "asio_try", "tokio", "go"),
+        ("asx", "asx_poll", "asx_worker", "floor", "asio", "asio_try", "tokio", "go"),
         (Run(("stream", 400_000, 3), ("stream", 100_000, 3)),
-         Run(("threads", 200_000, 3), ("threads", 50_000, 3), libraries=("floor", "tokio", "go"), threads=2)),
-        aims=(Aim(0.2, "tokio", workloads=ONE_THREAD), Aim(0.6, BEST, workloads=ONE_THREAD)),
+         Run(("threads", 200_000, 3), ("threads", 50_000, 3), libraries=("asx", "floor", "tokio", "go"), threads=2)),
+        aims=(Aim(0.2, "tokio", workloads=ONE_THREAD), Aim(0.6, BEST, workloads=ONE_THREAD),
+              Aim(0.8, BEST, workloads=TWO_THREADS)),
         without_allocations=("asx", "asx_poll"),
-        notes=("asx: one thread only",
-               "asx: coroutines; asx_poll: poll functions; asio_try: try_send and try_receive before the await")),
+        notes=("asx: coroutines; asx_poll: poll functions; asio_try: try_send and try_receive before the await",
+               "asx_worker: coroutines on one worker of the many-worker drive, which reads the machine's clock")),
     Problem(
         "ping_pong", "a value there, its successor back, through channels of capacity 1", "ns a round trip",
         ("asx", "asx_poll", "floor", "asio", "asio_try", "tokio", "go"),
-        (Run(("ping_pong", 200_000, 3), ("ping_pong", 50_000, 3)),), folder="channel",
-        aims=(Aim(0.2, BEST),), without_allocations=("asx", "asx_poll")),
+        (Run(("ping_pong", 200_000, 3), ("ping_pong", 50_000, 3)),
+         Run(("ping_pong_threads", 200_000, 3), ("ping_pong_threads", 50_000, 3), libraries=("asx", "tokio", "go"),
+             threads=2)), folder="channel",
+        aims=(Aim(0.2, BEST, workloads=("ping-pong",)), Aim(1.0, BEST, workloads=("ping-pong threads",))), without_allocations=("asx", "asx_poll")),
     Problem(
         "timers", "timers in a set of n: register, cancel, replace, expire in order", "ns a timer",
         ("asx", "priority_queue", "multimap", "asio", "libuv", "libev", "tokio", "go"),
@@ -115,8 +121,9 @@ PROBLEMS = [
     Problem(
         "fork_join", "fib(30) with a task for each fork", "ns a fork", ("asx", "floor", "tbb", "tokio", "go"),
         (Run((30, 1, 1), (22, 3, 1)),
-         Run((30, 1, 2), (22, 3, 2), libraries=("tbb", "tokio", "go"), threads=2)),
-        notes=("asx: one thread only", "the floor is plain recursion without tasks")),
+         Run((30, 1, 2), (22, 3, 2), libraries=("asx", "tbb", "tokio", "go"), threads=2)),
+        aims=(Aim(1.2, "tbb", workloads=("2 threads",)),),
+        notes=("the floor is plain recursion without tasks",)),
     Problem(
         "journal", "what the journal adds to a yield and to a message", "ns each", ("asx", "asx_digest", "asx_full"),
         (Run((500_000, 3), (100_000, 3)),), is_added=True,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "asx/coro/spawn.hpp"
+#include "asx/runtime/drive_workers.hpp"
 #include "asx/runtime/runtime.hpp"
 #include "bench/shared/measure.hpp"
 
@@ -18,6 +19,17 @@ inline asx::runtime_config quiet(asx::journal_mode journaling = asx::journal_mod
   config.behaviour.ghosts = asx::ghost_mode::off;
   return config;
 }
+
+/// Where tasks run: on this thread alone, or on so many workers.
+struct on_this_thread {
+  asx::runtime rt{quiet()};
+  asx::runtime& operator*() noexcept { return rt; }
+};
+template <std::uint32_t Workers>
+struct on_workers {
+  asx::threaded_runtime rt{{.workers = Workers}, quiet()};
+  asx::runtime& operator*() noexcept { return *rt; }
+};
 
 /// Spawns `f(cx, args...)` as a task of the root region.
 template <class F, class... Args>

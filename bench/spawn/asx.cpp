@@ -1,6 +1,8 @@
 // asx: a region block a batch: what is spawned in it has ended when its await is over.
-#include "bench/shared/asx.hpp"
+#include <atomic>
+
 #include "asx/coro/region.hpp"
+#include "bench/shared/asx.hpp"
 #include "workload.hpp"
 
 namespace {
@@ -8,34 +10,38 @@ namespace {
 using asx::cx;
 using asx::task;
 
-task<> adds(cx, std::uint64_t number, std::uint64_t* sum) {
+template <class Sum>
+task<> adds(cx, std::uint64_t number, Sum* sum) {
   *sum += number;
   co_return;
 }
 
-task<> runs(cx c, std::uint64_t n, std::uint64_t batch, std::uint64_t* sum) {
+template <class Sum>
+task<> runs(cx c, std::uint64_t n, std::uint64_t batch, Sum* sum) {
   for (std::uint64_t first = 0; first < n; first += batch) {
     co_await asx::region(c, [first, end = std::min(first + batch, n), sum](cx r) -> task<> {
-      for (std::uint64_t i = first; i < end; ++i) co_await asx::start(r, adds, i, sum);
+      for (std::uint64_t i = first; i < end; ++i) co_await asx::start(r, adds<Sum>, i, sum);
     });
   }
 }
 
+template <class Home, class Sum>
 class peer {
  public:
   std::uint64_t run(std::uint64_t n, std::uint64_t batch) {
-    std::uint64_t sum = 0;
-    bench::spawn(rt_, runs, n, batch, &sum);
-    bench::run_all(rt_);
+    Sum sum{0};
+    bench::spawn(*home_, runs<Sum>, n, batch, &sum);
+    bench::run_all(*home_);
     return sum;
   }
 
  private:
-  asx::runtime rt_{bench::quiet()};
+  Home home_;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return bench::main<peer>(argc, argv);
+  return bench::main<peer<bench::on_this_thread, std::uint64_t>,
+                     peer<bench::on_workers<2>, std::atomic<std::uint64_t>>>(argc, argv);
 }

@@ -1,4 +1,4 @@
-// Go: goroutines on one processor (GOMAXPROCS 1) and a WaitGroup. The problem is workload.hpp's.
+// Go: goroutines on one processor (GOMAXPROCS 1), or on two, and a WaitGroup. The problem is workload.hpp's.
 package main
 
 import (
@@ -25,9 +25,16 @@ func run(n, batch uint64) uint64 {
 }
 
 func main() {
-	runtime.GOMAXPROCS(1)
 	rounds := int(shared.Number(3))
 	sum := func(n uint64) uint64 { return n * (n - 1) / 2 }
+	if shared.Word(1) == "threads" {
+		runtime.GOMAXPROCS(2)
+		shared.Measure("batches, threads", shared.Number(2), rounds, shared.WallNs, func(n uint64) bool {
+			return run(n, 1000) == sum(n)
+		})
+		return
+	}
+	runtime.GOMAXPROCS(1)
 	shared.Measure("batches of 1,000", shared.Number(1), rounds, shared.ProcessorNs, func(n uint64) bool {
 		return run(n, 1000) == sum(n)
 	})
