@@ -50,6 +50,14 @@ function(asx_library_sources sources_out headers_out)
 endfunction()
 
 # An executable of this project: our warnings, our sanitizers, C++20, the static library.
+# Headers of others that take seconds are parsed once for all files of a target: `asx_parse_once(target <json.hpp> ...)`.
+# With these flags, and the sloppiness that ./x asks for, ccache still works.
+function(asx_parse_once target)
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>
+                         "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
+  target_precompile_headers(${target} ${ARGN})
+endfunction()
+
 function(asx_executable target)
   add_executable(${target} ${ARGN})
   target_link_libraries(${target} PRIVATE asx::static asx_build_flags)

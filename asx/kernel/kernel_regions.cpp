@@ -543,7 +543,7 @@ status kernel::result(region_handle region, task_outcome& out) const noexcept {
   const inside here(gate_);
   const region_record* const r = find(region);
   if (r == nullptr) return status::stale_handle;
-  if (r->state != region_state::closed || is_going(*r)) return status::incomplete_children;
+  if (r->state != region_state::closed) return status::incomplete_children;
   out = r->fold.best;
   return status::ok;
 }

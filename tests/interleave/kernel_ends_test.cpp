@@ -497,7 +497,7 @@ struct finalizes_in_peace : kernel_world {
   void run(unsigned thread) override {
     if (thread == 0) return work(0);
     const inside here(k());
-    const bool is_quiet = k().polled() == 0 && rt.sched().empty();
+    const bool is_quiet = k().away() == 0 && rt.sched().empty();
     static_cast<void>(door.load());
     check(!is_quiet || !is_under_way, "a run does not end while a finalizer is under way");
   }
