@@ -151,19 +151,26 @@ class ASX_API channel_core final : public thing {
   // ---- the sending side; the caller has looked at its endpoint
   [[nodiscard]] bool has_receiver() const noexcept { return !is_receiver_dropped_; }
   [[nodiscard]] bool has_room() const noexcept { return free_ != 0; }
+  /// A reserve without a promise would give a permit at once, and nobody would hear of it.
+  [[nodiscard]] ASX_ALWAYS_INLINE bool is_free_for(const cx& c) const noexcept {
+    return is_open_ && has_room() && extension::is_untroubled(c);
+  }
+  /// Then it does; `out` is empty.
+  ASX_ALWAYS_INLINE void reserve_at_once(cx& c, permit_core& out) noexcept {
+    permit_slot& p = *free_permits_;
+    free_permits_ = p.next_free;
+    p.number = ++last_permit_;
+    --free_;
+    extension::take_in_hand(extension::task_of(c), p);
+    out.channel_ = thing_ref<channel_core>(*this);
+    out.slot_ = &p;
+    out.number_ = p.number;
+  }
   /// `promise`: the permit is tracked, and this is where its obligation is made.
   [[nodiscard]] ASX_ALWAYS_INLINE status poll_reserve(sender_core& from, cx& c, reserve_wait& w, permit_core& out,
                                                       const tracked_order* promise = nullptr) noexcept {
-    if (is_open_ && promise == nullptr && has_room() && !w.is_waiting() && out.number_ == 0 &&
-        extension::is_untroubled(c)) [[likely]] {
-      permit_slot& p = *free_permits_;
-      free_permits_ = p.next_free;
-      p.number = ++last_permit_;
-      --free_;
-      extension::take_in_hand(extension::task_of(c), p);
-      out.channel_ = thing_ref<channel_core>(*this);
-      out.slot_ = &p;
-      out.number_ = p.number;
+    if (promise == nullptr && is_free_for(c) && !w.is_waiting() && out.number_ == 0) [[likely]] {
+      reserve_at_once(c, out);
       return status::ok;
     }
     return wait_or_reserve(from, c, w, out, promise);
@@ -205,9 +212,13 @@ class ASX_API channel_core final : public thing {
   void drop_sender(sender_core& from) noexcept;
 
   // ---- the receiving side
+  /// A value lies at `head`, and nobody would hear of its receipt.
+  [[nodiscard]] ASX_ALWAYS_INLINE bool has_for(const cx& c) const noexcept {
+    return is_quiet_ && queued_ != 0 && extension::is_untroubled(c);
+  }
   /// ok: a value lies at `head`; take it, then `finish_recv`. cancelled, disconnected, would_block.
   [[nodiscard]] ASX_ALWAYS_INLINE status poll_recv(cx& c) noexcept {
-    if (is_quiet_ && queued_ != 0 && extension::is_untroubled(c)) [[likely]]
+    if (has_for(c)) [[likely]]
       return status::ok;
     return wait_or_recv(c);
   }

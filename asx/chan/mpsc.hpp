@@ -152,6 +152,16 @@ class sender {
       return call_inside<&sender::poll_now>(*this, c, w, out);
     return poll_now(c, w, out);
   }
+  /// Whether poll_reserve would give a permit at once, and then that permit. For those who know that there is no gate.
+  [[nodiscard]] ASX_ALWAYS_INLINE bool is_free_now(const cx& c) const noexcept {
+    const channel_core* const core = core_.get();
+    return core != nullptr && core->is_free_for(c);
+  }
+  [[nodiscard]] ASX_ALWAYS_INLINE send_permit<T> reserve_now(cx& c) noexcept {
+    send_permit<T> out;
+    core_.get()->reserve_at_once(c, out.core_);
+    return out;
+  }
   /// ok, stale_handle, disconnected, full; resource_exhausted when a trace must not overflow and is full.
   [[nodiscard]] status try_reserve(send_permit<T>& out) noexcept {
     const inside in(core_.gate());
@@ -285,6 +295,18 @@ class receiver {
   [[nodiscard]] ASX_ALWAYS_INLINE status look_now(cx& c) noexcept {
     channel_core* const core = core_.get();
     return core == nullptr ? core_.poll_gone(c) : core->poll_recv(c);
+  }
+  /// Whether poll_recv would give a value at once, and nobody would hear of it; and then that value.
+  [[nodiscard]] ASX_ALWAYS_INLINE bool has_now(const cx& c) const noexcept {
+    const channel_core* const core = core_.get();
+    return core != nullptr && core->has_for(c);
+  }
+  template <class Optional>
+  [[nodiscard]] ASX_ALWAYS_INLINE Optional recv_now() {
+    channel_core& core = *core_.get();
+    Optional out(std::in_place, std::move(*std::launder(core.head_as<T>())));
+    detail::finish<T>(core);
+    return out;
   }
   ASX_ALWAYS_INLINE void take_now(std::optional<T>& out) {
     channel_core* const core = core_.get();

@@ -13,8 +13,10 @@
 // Threads: the runtime's. Lifetime: the ends outlive the operation.
 #pragma once
 
+#include <new>
 #include <optional>
 #include <source_location>
+#include <type_traits>
 #include <utility>
 
 #include "asx/chan/mpsc.hpp"
@@ -23,30 +25,90 @@
 
 namespace asx {
 
+/// What `co_await recv(...)` gives: a std::optional that is made where it is wanted. A plain one of a small value comes
+/// in two registers, is put together in memory and copied from there, and the copy waits longer than the message took.
+template <class T>
+class received : public std::optional<T> {
+ public:
+  received() noexcept = default;
+  received(std::optional<T>&& other) : std::optional<T>(std::move(other)) {}
+  explicit received(std::in_place_t, T&& value) : std::optional<T>(std::in_place, std::move(value)) {}
+  received(received&& other) noexcept(std::is_nothrow_move_constructible_v<T>) {  // By its parts.
+    if (other) this->emplace(std::move(*other));
+  }
+  received& operator=(received&& other) = default;
+  ~received() {}  // Said here, so that nobody takes it for plain bytes.
+
+  // As the optional that it is: those of the standard library would compare it with what lies in the other one.
+  friend bool operator==(const received& a, const received& b) { return a.plain() == b.plain(); }
+  friend bool operator==(const received& a, const std::optional<T>& b) { return a.plain() == b; }
+  friend bool operator==(const std::optional<T>& a, const received& b) { return a == b.plain(); }
+  template <class U>
+    requires(!std::is_base_of_v<std::optional<T>, U>)
+  friend bool operator==(const received& a, const U& b) {
+    return a.plain() == b;
+  }
+
+ private:
+  [[nodiscard]] const std::optional<T>& plain() const noexcept { return *this; }
+};
+
 namespace detail {
 
-// A permit to be, and the wait for it. Operations are moved into their awaiters before they are polled: then there is
-// nothing to move.
+// A bool would be made from it by its condition, and not by its value.
+template <class T>
+using received_of = std::conditional_t<std::is_constructible_v<T, received<T>>, std::optional<T>, received<T>>;
+
+// A permit to be, and the wait for it: made when they are needed. Most operations are moved into their awaiters and are
+// ready at once.
 template <class Permit>
-struct pending_permit {
-  pending_permit() noexcept = default;
+class pending_permit {
+ public:
+  pending_permit() noexcept {}
   pending_permit(pending_permit&& other) noexcept {
-    if (other.wait.is_waiting()) wait = std::move(other.wait);
-    if (other.permit.is_held()) permit = std::move(other.permit);
+    if (other.is_begun_) begin().take(other.both_);
   }
   pending_permit& operator=(pending_permit&&) = delete;
-  ~pending_permit() = default;
+  ~pending_permit() { end(); }
+  void end() noexcept {
+    if (std::exchange(is_begun_, false)) both_.~pair();
+  }
 
-  reserve_wait wait;
-  Permit permit;
+  [[nodiscard]] reserve_wait& wait() noexcept { return begin().wait; }
+  [[nodiscard]] Permit& permit() noexcept { return begin().permit; }
+
+ private:
+  struct pair {
+    void take(pair& other) noexcept {
+      if (other.wait.is_waiting()) wait = std::move(other.wait);
+      if (other.permit.is_held()) permit = std::move(other.permit);
+    }
+    reserve_wait wait;
+    Permit permit;
+  };
+  pair& begin() noexcept {
+    if (!is_begun_) {
+      new (&both_) pair;
+      is_begun_ = true;
+    }
+    return both_;
+  }
+
+  bool is_begun_ = false;
+  union {
+    pair both_;
+  };
 };
 
 template <class Sender, class Permit>
 class reserve_op {
  public:
   explicit reserve_op(Sender& tx) noexcept : tx_(&tx) {}
-  status poll(cx& c) noexcept { return tx_->poll_reserve(c, to_be_.wait, to_be_.permit); }
-  Permit take() noexcept { return std::move(to_be_.permit); }
+  status poll(cx& c) noexcept { return tx_->poll_reserve(c, to_be_.wait(), to_be_.permit()); }
+  Permit take() noexcept { return std::move(to_be_.permit()); }
+  [[nodiscard]] ASX_ALWAYS_INLINE bool is_ready_now(cx& c) const noexcept { return tx_->is_free_now(c); }
+  [[nodiscard]] ASX_ALWAYS_INLINE Permit take_now(cx& c) noexcept { return tx_->reserve_now(c); }
+  void end() noexcept { to_be_.end(); }
 
  private:
   Sender* tx_;
@@ -57,8 +119,9 @@ template <class T>
 class tracked_reserve_op {
  public:
   tracked_reserve_op(tracked_sender<T>& tx, const std::source_location& site) noexcept : tx_(&tx), site_(site) {}
-  status poll(cx& c) noexcept { return tx_->poll_reserve(c, to_be_.wait, to_be_.permit, site_); }
-  tracked_permit<T> take() noexcept { return std::move(to_be_.permit); }
+  status poll(cx& c) noexcept { return tx_->poll_reserve(c, to_be_.wait(), to_be_.permit(), site_); }
+  tracked_permit<T> take() noexcept { return std::move(to_be_.permit()); }
+  void end() noexcept { to_be_.end(); }
 
  private:
   tracked_sender<T>* tx_;
@@ -70,13 +133,16 @@ template <class T>
 class send_op {
  public:
   send_op(sender<T>& tx, T&& value) : tx_(&tx), value_(std::move(value)) {}
-  status poll(cx& c) noexcept { return tx_->poll_reserve(c, to_be_.wait, to_be_.permit); }
-  void take() { static_cast<void>(to_be_.permit.send(std::move(value_))); }
+  status poll(cx& c) noexcept { return tx_->poll_reserve(c, to_be_.wait(), to_be_.permit()); }
+  void take() { static_cast<void>(to_be_.permit().send(std::move(value_))); }
+  [[nodiscard]] ASX_ALWAYS_INLINE bool is_ready_now(cx& c) const noexcept { return tx_->is_free_now(c); }
+  ASX_ALWAYS_INLINE void take_now(cx& c) { static_cast<void>(tx_->reserve_now(c).send(std::move(value_))); }
   /// What attempt gives: the value comes back when the code is not ok.
   send_result<T> answer(status code) {
-    if (code == status::ok) return to_be_.permit.send(std::move(value_));
+    if (code == status::ok) return to_be_.permit().send(std::move(value_));
     return {code, std::optional<T>(std::in_place, std::move(value_))};
   }
+  void end() noexcept { to_be_.end(); }
 
  private:
   sender<T>* tx_;
@@ -94,8 +160,9 @@ class recv_op {
       got_.emplace(std::move(*other.got_));
   }
   recv_op& operator=(recv_op&&) = delete;
-  ~recv_op() {
-    if (is_waiting_) rx_->stop_waiting();  // It lost, or its coroutine ends.
+  ~recv_op() { end(); }
+  void end() noexcept {
+    if (std::exchange(is_waiting_, false)) rx_->stop_waiting();  // It lost, or its coroutine ends.
   }
 
   ASX_ALWAYS_INLINE status poll(cx& c) noexcept(is_quiet) {
@@ -103,17 +170,16 @@ class recv_op {
       return poll_and_take(c);
     return say(rx_->look_now(c));
   }
+  [[nodiscard]] ASX_ALWAYS_INLINE bool is_ready_now(cx& c) const noexcept { return rx_->has_now(c); }
+  [[nodiscard]] ASX_ALWAYS_INLINE received_of<T> take_now(cx&) { return rx_->template recv_now<received_of<T>>(); }
   std::optional<T> take() {
     std::optional<T> out;
-    take_into(out);
-    return out;
-  }
-  ASX_ALWAYS_INLINE void take_into(std::optional<T>& out) {
     if (may_have_gates() && got_) [[unlikely]] {
       out.emplace(std::move(*got_));
     } else if (!is_over_) {
       rx_->take_now(out);  // Without a gate; among threads what there was is in got_.
     }
+    return out;
   }
 
  private:

@@ -38,6 +38,7 @@
 
 #include "asx/coro/detail/frame.hpp"
 #include "asx/kernel/cx.hpp"
+#include "asx/kernel/gate.hpp"
 #include "asx/model/outcome.hpp"
 
 namespace asx {
@@ -108,9 +109,11 @@ template <class T>
   return moved_value<T>(name);
 }
 
-/// What an awaited operation is: poll says would_block, ok or why not; take gives the value after ok, and take_into, if
-/// there is one, puts it into an empty place that was made for it. One that has something to give back when it is not
-/// ok says it by `answer(code)`, which attempt gives then in place of `attempted`.
+/// What an awaited operation is: poll says would_block, ok or why not; take gives the value after ok. One that has
+/// something to give back when it is not ok says it by `answer(code)`, which attempt gives then in place of
+/// `attempted`. One that may be ready without a poll says so by is_ready_now, and does by take_now what poll and take
+/// would; both are asked only where there is no gate. One that lets go of everything by `end` is awaited where it lies,
+/// and not moved.
 template <class Op>
 concept operation = requires(Op& op, cx& c) {
   { op.poll(c) } -> std::same_as<status>;
@@ -152,17 +155,27 @@ namespace detail {
 template <class Op>
 using value_of = decltype(std::declval<Op&>().take());
 
-// Awaits one operation. `Whole`: gives an `attempted`, and never ends the coroutine. It holds the operation, and does
-// not refer to the one that the await was given: one that has a name and was moved would live on after the await.
+// Awaits one operation. `Whole`: gives an `attempted`, and never ends the coroutine. The operation that the await was
+// given lies in the frame already, and one that can be ended is left there; all others are moved. Neither lives on
+// after the await, also when it has a name.
 template <class Op, bool Whole>
 class op_awaiter final : public waiting_op {
  public:
-  op_awaiter(Op&& op, promise_base& promise) : waiting_op(table, promise), op_(std::move(op)) {}
+  op_awaiter(Op&& op, promise_base& promise) : waiting_op(table, promise), op_(static_cast<held>(op)) {}
   op_awaiter(const op_awaiter&) = delete;
   op_awaiter& operator=(const op_awaiter&) = delete;
+  ~op_awaiter() {
+    if constexpr (refers) op_.end();
+  }
 
   ASX_ALWAYS_INLINE bool await_ready() {
     if (promise_.root->must_yield()) return false;
+    if constexpr (can_be_prompt) {
+      if (!may_have_gates() && op_.is_ready_now(promise_.root->context)) [[likely]] {
+        promise_.root->count_ready();
+        return is_prompt_ = true;
+      }
+    }
     code_ = op_.poll(promise_.root->context);
     is_answered_ = code_ != status::would_block;
     if (is_answered_) promise_.root->count_ready();
@@ -177,6 +190,19 @@ class op_awaiter final : public waiting_op {
     }
   }
   ASX_ALWAYS_INLINE auto await_resume() {
+    if constexpr (can_be_prompt) {
+      using value = decltype(op_.take_now(promise_.root->context));
+      return is_prompt_ ? op_.take_now(promise_.root->context) : static_cast<value>(take());
+    } else {
+      return take();
+    }
+  }
+
+ private:
+  static constexpr bool is_quiet = noexcept(std::declval<Op&>().poll(std::declval<cx&>()));
+  static constexpr bool can_be_prompt = !Whole && requires(Op& op, cx& c) { op.is_ready_now(c); };
+
+  auto take() {
     if constexpr (!is_quiet) promise_.rethrow_kept();
     if constexpr (Whole && requires { op_.answer(code_); }) {
       return op_.answer(code_);
@@ -190,17 +216,10 @@ class op_awaiter final : public waiting_op {
         if (code_ == status::ok) out.value.emplace(op_.take());
         return out;
       }
-    } else if constexpr (requires(value_of<Op>& out) { op_.take_into(out); }) {
-      value_of<Op> out;  // Each copy of an optional that was just made costs more than the message.
-      op_.take_into(out);
-      return out;
     } else {
       return op_.take();
     }
   }
-
- private:
-  static constexpr bool is_quiet = noexcept(std::declval<Op&>().poll(std::declval<cx&>()));
 
   static constexpr hurry_function hurry_of() noexcept {
     if constexpr (requires(Op& op, cx& c) { op.hurry(c); }) {
@@ -243,11 +262,14 @@ class op_awaiter final : public waiting_op {
   }
 
   static constexpr functions table{&op_awaiter::again, hurry_of()};
+  static constexpr bool refers = requires(Op& op) { op.end(); };
+  using held = std::conditional_t<refers, Op&, Op&&>;
 
-  Op op_;
+  std::conditional_t<refers, Op&, Op> op_;
   std::coroutine_handle<> self_;
   status code_ = status::would_block;
   bool is_answered_ = false;
+  bool is_prompt_ = false;
 };
 
 struct end_as {

@@ -10,11 +10,11 @@ status sleep_op::poll(cx& c) noexcept {
     is_relative_ = false;
   }
   if (const status s = c.checkpoint(); s != status::ok) {
-    stop();
+    end();
     return s;
   }
   if (c.now() >= deadline_) {
-    stop();
+    end();
     return status::ok;
   }
   if (timer_.generation != 0) {
@@ -29,7 +29,7 @@ status sleep_op::poll(cx& c) noexcept {
   return s == status::ok ? status::would_block : s;
 }
 
-void sleep_op::stop() noexcept {
+void sleep_op::end() noexcept {
   if (timer_.generation == 0) return;
   home_->cancel_timer(std::exchange(timer_, {}));
 }

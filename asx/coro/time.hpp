@@ -35,20 +35,20 @@ class ASX_API sleep_op {
         timer_(std::exchange(other.timer_, {})),
         is_relative_(other.is_relative_) {}
   sleep_op& operator=(sleep_op&&) = delete;
-  ~sleep_op() { stop(); }
+  ~sleep_op() { end(); }
 
   status poll(cx& c) noexcept;
   void take() const noexcept {}
   /// Anew, until `deadline`.
   void restart(instant deadline) noexcept {
-    stop();
+    end();
     deadline_ = deadline;
     is_relative_ = false;
   }
+  /// It waits no more, and its timer is gone.
+  void end() noexcept;
 
  private:
-  void stop() noexcept;
-
   instant deadline_{};  // From the first poll on; before it a length, when it is relative.
   kernel* home_ = nullptr;
   slab_key timer_{};

@@ -1,0 +1,231 @@
+// Operations that are ready take a short way when nobody listens. It must lead where the long one does.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "asx/base/random.hpp"
+#include "asx/coro/chan.hpp"
+#include "asx/coro/select.hpp"
+#include "asx/coro/spawn.hpp"
+#include "asx/coro/time.hpp"
+#include "asx/runtime/runtime.hpp"
+
+namespace asx {
+namespace {
+
+// ---- random programs: a world that is journalled and watched, and the same where nobody listens
+
+class world {
+ public:
+  world(std::uint64_t seed, bool is_quiet) : draw_(seed), rt_(config(is_quiet)) {
+    ends_ = channel<std::uint64_t>(rt_.kernel(), rt_.root(), static_cast<std::uint32_t>(1 + draw_.next_below(8)));
+    EXPECT_EQ(ends_.code, status::ok);
+    const std::uint64_t producers = 1 + draw_.next_below(3);
+    for (std::uint64_t p = 0; p < producers; ++p) {
+      tasks_.push_back(spawn_in(rt_.kernel(), rt_.root(), {}, produces, this, ends_.tx, p, draw_.next()).handle);
+    }
+    tasks_.push_back(spawn_in(rt_.kernel(), rt_.root(), {}, consumes, this, std::move(ends_.rx), draw_.next()).handle);
+    ends_.tx.drop();
+  }
+  std::string play() {
+    for (int round = 0; round < 12; ++round) {
+      static_cast<void>(rt_.run_until_idle(1 + draw_.next_below(20)));
+      if (draw_.next_below(8) == 0) {
+        const std::uint64_t which = draw_.next_below(tasks_.size());
+        say("cancels", which, static_cast<std::uint64_t>(tasks_[which].cancel()));
+      }
+      if (draw_.next_below(3) == 0) static_cast<void>(rt_.advance(duration::milliseconds(draw_.next_below(3))));
+    }
+    EXPECT_TRUE(rt_.shutdown().is_quiescent());
+    for (auto& t : tasks_) {
+      outcome<unit> out;
+      say("ends", static_cast<std::uint64_t>(t.take(out)), static_cast<std::uint64_t>(out.kind()));
+    }
+    const fairness_certificate fair = rt_.certificate();
+    say("dispatches", fair.dispatches(), fair.ready_dispatches);
+    return std::move(told_);
+  }
+
+ private:
+  static runtime_config config(bool is_quiet) {
+    runtime_config out;
+    out.contract.coop_limit = 3;
+    if (is_quiet) {
+      out.journaling = journal_mode::off;
+      out.behaviour.ghosts = ghost_mode::off;
+    }
+    return out;
+  }
+  static task<> produces(cx c, world* w, sender<std::uint64_t> to, std::uint64_t me, std::uint64_t seed) {
+    splitmix64 draw(seed);
+    for (std::uint64_t i = 0; i < 40; ++i) {
+      const std::uint64_t value = me * 1000 + i;
+      w->say("goes to send", value, c.now().ns);
+      switch (draw.next_below(7)) {
+        case 0: co_await yield(); [[fallthrough]];
+        case 1:
+        case 2: co_await send(to, value); break;
+        case 3: {
+          auto permit = co_await reserve(to);
+          w->say("sends", permit.number(), static_cast<std::uint64_t>(permit.send(value).code));
+          break;
+        }
+        case 4: {
+          auto permit = co_await reserve(to);
+          co_await yield();
+          if (draw.next_below(2) == 0) permit.abort();
+          break;
+        }
+        case 5: {
+          auto op = reserve(to);
+          auto permit = co_await std::move(op);
+          w->say("sends late", permit.number(), static_cast<std::uint64_t>(permit.send(value).code));
+          co_await sleep(duration::milliseconds(1));
+          break;
+        }
+        default: w->say("attempts", static_cast<std::uint64_t>((co_await attempt(send(to, value))).code), 0);
+      }
+    }
+  }
+  static task<> consumes(cx c, world* w, receiver<std::uint64_t> from, std::uint64_t seed) {
+    splitmix64 draw(seed);
+    for (;;) {
+      switch (draw.next_below(5)) {
+        case 0: co_await yield(); [[fallthrough]];
+        case 1:
+        case 2: {
+          const auto got = co_await recv(from);
+          if (!got) co_return;
+          w->say("receives", *got, c.now().ns);
+          break;
+        }
+        case 3: {
+          const auto got = co_await select(recv(from), sleep(duration::milliseconds(1)));
+          if (got.index() == 0 && !std::get<0>(got)) co_return;
+          w->say("selects", got.index(), got.index() == 0 ? *std::get<0>(got) : 0);
+          break;
+        }
+        default: {
+          const auto got = co_await attempt(recv(from));
+          w->say("attempts", static_cast<std::uint64_t>(got.code), got.is_ok() && *got.value ? **got.value : 0);
+          if (!got.is_ok() || !*got.value) co_return;
+        }
+      }
+    }
+  }
+  void say(const char* what, std::uint64_t a, std::uint64_t b) {
+    told_ += std::string(what) + " " + std::to_string(a) + " " + std::to_string(b) + "\n";
+  }
+
+  splitmix64 draw_;
+  std::string told_;
+  runtime rt_;
+  channel_ends<std::uint64_t> ends_;
+  std::vector<join_handle<void>> tasks_;
+};
+
+// Goal:   whoever receives, in which order, at which dispatch, and how everybody ends does not depend on who listens.
+// Method: random programs of senders and a receiver with cancels and a small coop_limit, told and quiet.
+TEST(coro_prompt, tells_the_same_story_whether_anybody_listens_or_not) {
+  std::uint64_t received = 0;
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    const std::string loud = world(seed, false).play();
+    ASSERT_EQ(loud, world(seed, true).play()) << "seed " << seed;
+    for (std::size_t at = loud.find("receives"); at != std::string::npos; at = loud.find("receives", at + 1))
+      ++received;
+  }
+  EXPECT_GT(received, 4000U) << "the programs do something";
+}
+
+// ---- what recv gives
+
+template <class T>
+received<T> with(T value) {
+  return received<T>(std::in_place, std::move(value));
+}
+
+TEST(coro_received, is_compared_as_the_optional_that_it_is) {
+  const std::optional<int> none;
+  const std::optional<int> three = 3;
+  EXPECT_TRUE(received<int>() == none);
+  EXPECT_TRUE(none == received<int>()) << "two that are empty are equal, whichever comes first";
+  EXPECT_TRUE(received<int>() == received<int>());
+  EXPECT_TRUE(received<int>() == std::nullopt);
+  EXPECT_TRUE(with(3) == three && three == with(3) && with(3) == with(3));
+  EXPECT_TRUE(with(3) == 3 && 3 == with(3) && with(3) != 4 && with(3) != none && none != with(3));
+  EXPECT_TRUE(received<int>() != 0 && received<int>() != three);
+}
+
+TEST(coro_received, becomes_an_optional_and_can_be_given_on) {
+  std::optional<int> plain = with(3);
+  EXPECT_EQ(plain, 3);
+  plain = received<int>();
+  EXPECT_FALSE(plain.has_value());
+  auto again = with(4);
+  again = with(5);
+  EXPECT_EQ(again.value_or(0), 5);
+  auto owner = with(std::make_unique<int>(6));
+  const auto taken = std::move(owner);
+  EXPECT_EQ(**taken, 6);
+}
+
+TEST(coro_received, leaves_a_truth_value_in_a_plain_optional) {
+  static_assert(std::is_same_v<detail::received_of<bool>, std::optional<bool>>);
+  static_assert(std::is_same_v<detail::received_of<int>, received<int>>);
+  runtime rt;
+  auto [code, tx, rx] = channel<bool>(rt.kernel(), rt.root(), 1);
+  ASSERT_EQ(code, status::ok);
+  ASSERT_EQ(tx.try_send(false).code, status::ok);
+  auto made = spawn_in(
+      rt.kernel(), rt.root(), {},
+      [](cx, receiver<bool> from) -> task<std::optional<bool>> { co_return co_await recv(from); }, std::move(rx));
+  rt.run_until_idle();
+  outcome<std::optional<bool>> out;
+  ASSERT_EQ(made.handle.take(out), status::ok);
+  EXPECT_EQ(out.value(), std::optional<bool>(false));
+  made.handle.drop();
+}
+
+// ---- an operation that has a name
+
+// Goal:   an operation that was awaited is over then, also when its name is still there.
+// Method: a reserve with a name has to wait, and its permit is sent; capacity 1 is free for others at once afterwards.
+TEST(coro_prompt, takes_an_operation_away_that_has_a_name) {
+  runtime rt;
+  auto [code, tx, rx] = channel<int>(rt.kernel(), rt.root(), 1);
+  ASSERT_EQ(code, status::ok);
+  ASSERT_EQ(tx.try_send(1).code, status::ok);
+  std::array<int, 3> got{};
+  auto sends = spawn_in(
+      rt.kernel(), rt.root(), {},
+      [](cx, sender<int> to) -> task<> {
+        auto op = reserve(to);
+        {
+          auto permit = co_await std::move(op);
+          EXPECT_EQ(permit.send(2).code, status::ok);
+        }
+        auto unused = reserve(to);
+        co_await send(to, 3);  // Neither name stands in the queue, or holds a slot.
+      },
+      std::move(tx));
+  auto takes = spawn_in(
+      rt.kernel(), rt.root(), {},
+      [](cx, receiver<int> from, std::array<int, 3>* out) -> task<> {
+        co_await sleep(duration::milliseconds(1));
+        for (int& v : *out) v = *co_await recv(from);
+      },
+      std::move(rx), &got);
+  EXPECT_EQ(rt.run_until_quiescent().ended, status::ok);
+  EXPECT_EQ(got, (std::array{1, 2, 3}));
+  EXPECT_TRUE(sends.handle.is_done() && takes.handle.is_done());
+}
+
+}  // namespace
+}  // namespace asx
