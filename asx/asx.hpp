@@ -10,6 +10,7 @@
 #include "asx/base/bitmap_queue.hpp"      // 256 priorities, O(1)
 #include "asx/base/conditional_lock.hpp"  // a lock that can be switched off
 #include "asx/base/config.hpp"            // version, visibility
+#include "asx/base/construct.hpp"         // construct_at without streams
 #include "asx/base/hash.hpp"              // XXH3-64 over fields, a running XXH3-128 digest
 #include "asx/base/id.hpp"                // distinct id types
 #include "asx/base/intrusive_list.hpp"    // FIFO list with its links in the elements
@@ -31,10 +32,10 @@
 #include "asx/model/witness.hpp"        // how far a cancellation has come
 
 // journal: what happened, in order, with a digest
-#include "asx/journal/event.hpp"        // 64 bytes that mean the same everywhere
-#include "asx/journal/event_table.hpp"  // what each kind of event says
-#include "asx/journal/journal.hpp"      // the ring and the running digest
-// For tools, and not included here: compare.hpp, file.hpp, schedule_check.hpp, why.hpp, codec_*.hpp, export_*.hpp.
+#include "asx/journal/event.hpp"    // 64 bytes that mean the same everywhere
+#include "asx/journal/journal.hpp"  // the ring and the running digest
+// For tools, and not included here: event_table.hpp, compare.hpp, file.hpp, schedule_check.hpp, why.hpp, codec_*.hpp,
+// export_*.hpp.
 
 // wheel: who is due
 #include "asx/wheel/timer_wheel.hpp"  // O(1) timers, exact deadlines, deterministic order

@@ -22,11 +22,11 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <new>
 #include <utility>
 
 #include "asx/base/assert.hpp"
+#include "asx/base/construct.hpp"
 #include "asx/base/memory.hpp"
 
 namespace asx {

@@ -30,13 +30,13 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <new>
 #include <optional>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
+#include "asx/base/construct.hpp"
 #include "asx/chan/channel_core.hpp"
 
 namespace asx {

@@ -27,13 +27,13 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <new>
 #include <optional>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
+#include "asx/base/construct.hpp"
 #include "asx/chan/hub.hpp"
 #include "asx/chan/mpsc.hpp"
 

@@ -128,9 +128,9 @@ class outside {
   }
 
   const gate_port* gate_;
-  std::uint32_t depth_;  // Neither is touched where there is no gate.
+  std::uint32_t depth_ = 0;
   union {
-    standing kept_;
+    standing kept_;  // Not touched where there is no gate.
   };
 };
 

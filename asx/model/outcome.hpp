@@ -14,12 +14,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include "asx/base/assert.hpp"
+#include "asx/base/construct.hpp"
 #include "asx/model/cancel_reason.hpp"
 #include "asx/model/status.hpp"
 

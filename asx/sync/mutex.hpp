@@ -19,13 +19,13 @@
 //           must be before the runtime ends. Handles are plain values.
 #pragma once
 
-#include <memory>
 #include <new>
 #include <source_location>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
+#include "asx/base/construct.hpp"
 #include "asx/sync/semaphore.hpp"
 
 namespace asx {

@@ -14,8 +14,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
+#include "asx/base/construct.hpp"
 #include "asx/base/memory.hpp"
 #include "asx/kernel/detail/causes.hpp"
 
