@@ -37,7 +37,6 @@ class received : public std::optional<T> {
     if (other) this->emplace(std::move(*other));
   }
   received& operator=(received&& other) = default;
-  ~received() {}  // Said here, so that nobody takes it for plain bytes.
 
   // As the optional that it is: those of the standard library would compare it with what lies in the other one.
   friend bool operator==(const received& a, const received& b) { return a.plain() == b.plain(); }

@@ -337,7 +337,7 @@ void kernel::panic(region_record& r, std::string_view text, const std::source_lo
   fold(r, task_outcome::panicked({text, site.file_name(), site.line()}), UINT64_MAX);
   if (log_.mode() != journal_mode::full) return;
   const std::size_t kept = std::min<std::size_t>(text.size(), contract_.cause_message_bytes);
-  log_.append_text(text_code::panic, type_tag::region, r.id.value, {text.data(), kept}, now_.ns);
+  log_.append_text(text_code::panic, type_tag::region, r.id.value, text.substr(0, kept), now_.ns);
 }
 
 void kernel::run_finalizers(region_record& r) noexcept {
@@ -453,6 +453,7 @@ bool kernel::outweighs_fold(const region_record& r, outcome_kind kind, bool has_
   switch (kind) {
     case outcome_kind::ok: return has_value && (!f.best.has_value() || is_elder);
     case outcome_kind::cancelled: {
+      ASX_ASSERT(reason != nullptr, "who was cancelled knows why");
       const auto order = compare_strength(*reason, f.reason.get());
       return order > 0 || (order == 0 && is_elder);
     }
@@ -492,7 +493,8 @@ void kernel::fold(region_record& r, const task_outcome& result, std::uint64_t fr
 // The first failure is the story; those that it cancels are not. No limit refuses it: nobody is left to be told.
 void kernel::fail_fast(region_record& r, const task_record& t, std::uint64_t cause) noexcept {
   const bool is_err = t.result.kind == outcome_kind::err;
-  if (!r.fails_fast || r.state != region_state::open || !(is_err || t.result.kind == outcome_kind::panicked)) return;
+  const bool has_failed = is_err || t.result.kind == outcome_kind::panicked;
+  if (!r.fails_fast || r.state != region_state::open || !has_failed) return;
   r.failed = t.task();
   if (is_err) r.failure = {t.result.code, t.result.word};
   cancel_reason why = reason_of_close({cancel_kind::fail_fast, {}}, r);

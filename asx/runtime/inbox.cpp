@@ -113,7 +113,7 @@ status inbox::open(const order& what, foreign_handle& out) noexcept {
 void inbox::take() noexcept {
   if (is_led()) return take_fed();
   if (core_ == nullptr) return;
-  foreign_slot* oldest = static_cast<foreign_slot*>(core_->take_all());
+  auto* oldest = static_cast<foreign_slot*>(core_->take_all());
   while (oldest != nullptr) {  // asx: bounded by max_foreign
     if (!extension::has_trace(home_, events_of_a_word)) return put_back(oldest);
     // Out of the stack first: it may be pushed again as soon as it was heard.

@@ -231,6 +231,7 @@ bool play_run::perform_wheel(actor& who, const step& st, status& answer, numbers
   switch (st.what) {
     case op::register_:
     case op::update: {
+      ASX_ASSERT(st.what == op::register_ || timer != nullptr, "what is moved is there");
       timer_handle handle{};
       const instant deadline = moment_in(f, "at");
       answer = st.what == op::update ? wheel.update(timers_[timer->at].handle, deadline, {}, handle)
@@ -245,6 +246,7 @@ bool play_run::perform_wheel(actor& who, const step& st, status& answer, numbers
       return true;
     }
     case op::unregister: {
+      ASX_ASSERT(timer != nullptr, "what is taken away is there");
       const bool was_live = wheel.cancel(timers_[timer->at].handle);
       came_out = {was_live ? 1U : 0U};
       want_flag(who, st, "was_live", was_live);

@@ -2,6 +2,7 @@
 #include "asx/scenario/player.hpp"
 
 #include <algorithm>
+#include <ranges>
 
 #include "asx/scenario/detail/play.hpp"
 #include "asx/scenario/world_kernel.hpp"
@@ -209,17 +210,18 @@ void play_run::bind(const actor& who, const step& st, std::string_view field, co
 }
 
 void play_run::bind_as(const actor& who, std::string_view name, const bound& what) {
-  const bool is_own = name.starts_with('$') && who.own != nullptr;
-  (is_own ? who.own->names : names_).insert_or_assign(std::string(name), what);
-  if (is_own && (what.what & (thing::sender | thing::receiver | thing::permit)) != 0) who.own->ends.push_back(what);
+  own_names* const own = name.starts_with('$') ? who.own.get() : nullptr;
+  (own != nullptr ? own->names : names_).insert_or_assign(std::string(name), what);
+  const bool is_end = (what.what & (thing::sender | thing::receiver | thing::permit)) != 0;
+  if (own != nullptr && is_end) own->ends.push_back(what);
   const numbered_thing* const row = find_numbered_thing(what.what);
   const bool has_number = row != nullptr && what.what != thing::permit;  // A permit's is that of its channel.
   if (has_number && what.id != 0) out_.names.push_back({row->letter, what.id, std::string(name)});
 }
 
 std::string play_run::name_of(char type, std::uint64_t id) const {
-  for (auto n = out_.names.rbegin(); n != out_.names.rend(); ++n) {
-    if (n->type == type && n->id == id) return n->name;
+  for (const auto& n : std::views::reverse(out_.names)) {
+    if (n.type == type && n.id == id) return n.name;
   }
   if (id == 0) return "none";
   for (const numbered_thing& row : numbered_things) {
@@ -236,7 +238,7 @@ void play_run::drop_end(const bound& end) {
 
 void play_run::drop_ends(own_names& of) {
   const std::vector<bound> ends = std::exchange(of.ends, {});
-  for (auto end = ends.rbegin(); end != ends.rend(); ++end) drop_end(*end);
+  for (const bound& end : std::views::reverse(ends)) drop_end(end);
 }
 
 // ---- what is wrong -----------------------------------------------------------------------------------------------

@@ -39,7 +39,9 @@ poll_answer script_task::go_on(poll_face& face) {
     if (home_.is_over()) break;
     frame& top = stack_.back();
     if (top.at == top.list->size()) {
-      if (top.rounds != UINT64_MAX && --top.rounds == 0) {
+      const bool is_counted = top.rounds != UINT64_MAX;
+      if (is_counted) --top.rounds;
+      if (is_counted && top.rounds == 0) {
         stack_.pop_back();
         if (!stack_.empty()) ++stack_.back().at;
         continue;
