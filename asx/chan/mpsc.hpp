@@ -152,7 +152,8 @@ class sender {
       return call_inside<&sender::poll_now>(*this, c, w, out);
     return poll_now(c, w, out);
   }
-  /// Whether poll_reserve would give a permit at once, and then that permit. For those who know that there is no gate.
+  /// True: poll_reserve would give a permit at once, and nobody would hear of it; and then that permit. For those who
+  /// know that there is no gate.
   [[nodiscard]] ASX_ALWAYS_INLINE bool is_free_now(const cx& c) const noexcept {
     const channel_core* const core = core_.get();
     return core != nullptr && core->is_free_for(c);
@@ -296,7 +297,7 @@ class receiver {
     channel_core* const core = core_.get();
     return core == nullptr ? core_.poll_gone(c) : core->poll_recv(c);
   }
-  /// Whether poll_recv would give a value at once, and nobody would hear of it; and then that value.
+  /// True: poll_recv would give a value at once, and nobody would hear of it; and then that value. Likewise.
   [[nodiscard]] ASX_ALWAYS_INLINE bool has_now(const cx& c) const noexcept {
     const channel_core* const core = core_.get();
     return core != nullptr && core->has_for(c);

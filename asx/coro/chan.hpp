@@ -13,6 +13,7 @@
 // Threads: the runtime's. Lifetime: the ends outlive the operation.
 #pragma once
 
+#include <concepts>
 #include <new>
 #include <optional>
 #include <source_location>
@@ -27,16 +28,24 @@ namespace asx {
 
 /// What `co_await recv(...)` gives: a std::optional that is made where it is wanted. A plain one of a small value comes
 /// in two registers, is put together in memory and copied from there, and the copy waits longer than the message took.
+/// It is copied, moved, tested and compared for equality as an optional, and becomes one; for an order, make it one.
 template <class T>
 class received : public std::optional<T> {
  public:
   received() noexcept = default;
+  received(std::nullopt_t) noexcept {}
   received(std::optional<T>&& other) : std::optional<T>(std::move(other)) {}
+  received(const std::optional<T>& other)
+    requires std::copy_constructible<T>
+      : std::optional<T>(other) {}
   explicit received(std::in_place_t, T&& value) : std::optional<T>(std::in_place, std::move(value)) {}
+  received(const received&) = default;
   received(received&& other) noexcept(std::is_nothrow_move_constructible_v<T>) {  // By its parts.
     if (other) this->emplace(std::move(*other));
   }
-  received& operator=(received&& other) = default;
+  received& operator=(const received&) = default;
+  received& operator=(received&&) = default;
+  ~received() = default;
 
   // As the optional that it is: those of the standard library would compare it with what lies in the other one.
   friend bool operator==(const received& a, const received& b) { return a.plain() == b.plain(); }
@@ -58,8 +67,7 @@ namespace detail {
 template <class T>
 using received_of = std::conditional_t<std::is_constructible_v<T, received<T>>, std::optional<T>, received<T>>;
 
-// A permit to be, and the wait for it: made when they are needed. Most operations are moved into their awaiters and are
-// ready at once.
+// A permit to be, and the wait for it: made when they are needed. Most operations are ready at once.
 template <class Permit>
 class pending_permit {
  public:
@@ -162,6 +170,8 @@ class recv_op {
   ~recv_op() { end(); }
   void end() noexcept {
     if (std::exchange(is_waiting_, false)) rx_->stop_waiting();  // It lost, or its coroutine ends.
+    if (may_have_gates()) [[unlikely]]
+      got_.reset();
   }
 
   ASX_ALWAYS_INLINE status poll(cx& c) noexcept(is_quiet) {
@@ -171,8 +181,11 @@ class recv_op {
   }
   [[nodiscard]] ASX_ALWAYS_INLINE bool is_ready_now(cx& c) const noexcept { return rx_->has_now(c); }
   [[nodiscard]] ASX_ALWAYS_INLINE received_of<T> take_now(cx&) { return rx_->template recv_now<received_of<T>>(); }
-  std::optional<T> take() {
-    std::optional<T> out;
+  std::optional<T> take() { return take_as<std::optional<T>>(); }
+  /// Made as what it is wanted for: once it is moved out of the channel, nothing may throw.
+  template <class Optional>
+  [[nodiscard]] Optional take_as() {
+    Optional out;
     if (may_have_gates() && got_) [[unlikely]] {
       out.emplace(std::move(*got_));
     } else if (!is_over_) {

@@ -25,7 +25,8 @@
 // Cancel points: every operation says so itself; awaiting a child is none.
 // Threads: the runtime's.
 // Lifetime: a frame lives until its task<T> does, or until the spawned task has ended. Arguments are copied into the
-//           frame: a reference parameter must outlive the task, so spawn takes none.
+//           frame: a reference parameter must outlive the task, so spawn takes none. An operation that has a name
+//           outlives the await that it was moved into, and is spent by it.
 #pragma once
 
 #include <concepts>
@@ -192,7 +193,14 @@ class op_awaiter final : public waiting_op {
   ASX_ALWAYS_INLINE auto await_resume() {
     if constexpr (can_be_prompt) {
       using value = decltype(op_.take_now(promise_.root->context));
-      return is_prompt_ ? op_.take_now(promise_.root->context) : static_cast<value>(take());
+      if (is_prompt_) [[likely]]
+        return op_.take_now(promise_.root->context);
+      if constexpr (requires { op_.template take_as<value>(); }) {
+        rethrow();
+        return op_.template take_as<value>();
+      } else {
+        return take();
+      }
     } else {
       return take();
     }
@@ -202,8 +210,11 @@ class op_awaiter final : public waiting_op {
   static constexpr bool is_quiet = noexcept(std::declval<Op&>().poll(std::declval<cx&>()));
   static constexpr bool can_be_prompt = !Whole && requires(Op& op, cx& c) { op.is_ready_now(c); };
 
-  auto take() {
+  void rethrow() {
     if constexpr (!is_quiet) promise_.rethrow_kept();
+  }
+  auto take() {
+    rethrow();
     if constexpr (Whole && requires { op_.answer(code_); }) {
       return op_.answer(code_);
     } else if constexpr (Whole) {

@@ -1,0 +1,122 @@
+// Messages whose moves throw, between coroutines: told and quiet, nothing is lost and nothing stays reserved.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <stdexcept>
+#include <utility>
+
+#include "asx/coro/chan.hpp"
+#include "asx/coro/spawn.hpp"
+#include "asx/runtime/runtime.hpp"
+
+namespace asx {
+namespace {
+
+/// How many moves still succeed, and how many values are alive.
+struct fuse {
+  int left = 1000;
+  int alive = 0;
+};
+
+class bomb {
+ public:
+  bomb(int number, fuse& f) noexcept : number_(number), fuse_(&f) { ++f.alive; }
+  bomb(bomb&& from) : number_(from.number_), fuse_(from.fuse_) {
+    if (fuse_->left-- == 0) throw std::runtime_error("the move fails");
+    ++fuse_->alive;
+  }
+  bomb& operator=(bomb&&) = delete;
+  ~bomb() { --fuse_->alive; }
+  [[nodiscard]] int number() const { return number_; }
+
+ private:
+  int number_;
+  fuse* fuse_;
+};
+
+class coro_chan_throws : public ::testing::TestWithParam<bool> {
+ protected:
+  static runtime_config config(bool is_quiet) {
+    runtime_config out;
+    if (is_quiet) {
+      out.journaling = journal_mode::off;
+      out.behaviour.ghosts = ghost_mode::off;
+    }
+    return out;
+  }
+  /// Runs `body` with both ends of a channel of one slot, and ends everything.
+  template <class Body>
+  void play(Body body) {
+    {
+      runtime rt(config(GetParam()));
+      auto ends = channel<bomb>(rt.kernel(), rt.root(), 1);
+      ASSERT_EQ(ends.code, status::ok);
+      auto made = spawn_in(rt.kernel(), rt.root(), {}, body, std::move(ends.tx), std::move(ends.rx), &fuse_);
+      rt.run_until_quiescent();
+      outcome<unit> out;
+      ASSERT_EQ(made.handle.take(out), status::ok);
+      EXPECT_TRUE(out.is_ok());
+    }
+    EXPECT_EQ(fuse_.alive, 0);
+  }
+  static channel_report look(const sender<bomb>& tx) {
+    channel_report out;
+    EXPECT_EQ(tx.inspect(out), status::ok);
+    return out;
+  }
+  fuse fuse_;
+};
+
+// Goal:   a receive whose move throws leaves the message queued; one move is all that a receive makes.
+TEST_P(coro_chan_throws, a_receive_that_throws_has_consumed_nothing) {
+  play([](cx, sender<bomb> tx, receiver<bomb> rx, fuse* f) -> task<> {
+    EXPECT_EQ(tx.try_send(bomb(7, *f)).code, status::ok);
+    int failed = 0;
+    int got = 0;
+    while (got == 0 && failed < 10) {
+      f->left = failed;
+      bool has_thrown = false;
+      try {
+        const auto message = co_await recv(rx);
+        got = message->number();
+      } catch (const std::runtime_error&) {
+        has_thrown = true;
+      }
+      f->left = 1000;
+      if (!has_thrown) break;
+      ++failed;
+      const channel_report r = look(tx);
+      EXPECT_EQ(r.queued, 1U);
+      EXPECT_EQ(r.counts.received, 0U);
+    }
+    EXPECT_EQ(got, 7);
+    EXPECT_EQ(failed, 1);
+  });
+}
+
+// Goal:   a send whose move throws holds no slot afterwards, also while the operation that was awaited has a name.
+TEST_P(coro_chan_throws, a_send_that_throws_keeps_no_slot_though_it_has_a_name) {
+  play([](cx, sender<bomb> tx, receiver<bomb> rx, fuse* f) -> task<> {
+    auto op = send(tx, bomb(1, *f));
+    f->left = 0;
+    bool has_thrown = false;
+    try {
+      co_await std::move(op);
+    } catch (const std::runtime_error&) {
+      has_thrown = true;
+    }
+    f->left = 1000;
+    EXPECT_TRUE(has_thrown);
+    const channel_report r = look(tx);
+    EXPECT_EQ(r.reserved, 0U) << "the name is still there, and holds nothing";
+    EXPECT_EQ(r.queued, 0U);
+    co_await send(tx, bomb(2, *f));
+    EXPECT_EQ((co_await recv(rx))->number(), 2);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(told_and_quiet, coro_chan_throws, ::testing::Bool(),
+                         [](const ::testing::TestParamInfo<bool>& param) { return param.param ? "quiet" : "told"; });
+
+}  // namespace
+}  // namespace asx
