@@ -86,6 +86,7 @@
 #include "asx/coro/cleanup.hpp"   // mask, within, finally
 #include "asx/coro/combine.hpp"   // join_all, race, first_ok, quorum, retry, for_each
 #include "asx/coro/foreign.hpp"   // a value from another thread
+#include "asx/coro/moved.hpp"     // handing over what owns memory
 #include "asx/coro/near.hpp"      // oneshot, watch, broadcast, rendezvous
 #include "asx/coro/region.hpp"    // blocks that wait for their children
 #include "asx/coro/run.hpp"       // a whole program

@@ -291,13 +291,8 @@ class receiver {
     core->inspect(out);
     return status::ok;
   }
-  /// poll_ready, and then what try_recv gives, made where it is wanted; `out` is empty. For those who know that there
-  /// is no gate, or are inside.
-  [[nodiscard]] ASX_ALWAYS_INLINE status look_now(cx& c) noexcept {
-    channel_core* const core = core_.get();
-    return core == nullptr ? core_.poll_gone(c) : core->poll_recv(c);
-  }
-  /// True: poll_recv would give a value at once, and nobody would hear of it; and then that value. Likewise.
+  /// True: poll_recv would give a value at once, and nobody would hear of it; and then that value. For those
+  /// who know that there is no gate.
   [[nodiscard]] ASX_ALWAYS_INLINE bool has_now(const cx& c) const noexcept {
     const channel_core* const core = core_.get();
     return core != nullptr && core->has_for(c);
@@ -308,6 +303,12 @@ class receiver {
     Optional out(std::in_place, std::move(*std::launder(core.head_as<T>())));
     detail::finish<T>(core);
     return out;
+  }
+  /// poll_ready, and then what try_recv gives, made where it is wanted; `out` is empty. For those who know that there
+  /// is no gate, or are inside.
+  [[nodiscard]] ASX_ALWAYS_INLINE status look_now(cx& c) noexcept {
+    channel_core* const core = core_.get();
+    return core == nullptr ? core_.poll_gone(c) : core->poll_recv(c);
   }
   ASX_ALWAYS_INLINE void take_now(std::optional<T>& out) {
     channel_core* const core = core_.get();

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "asx/chan/testing/bomb.hpp"
 #include "asx/coro/chan.hpp"
 #include "asx/coro/spawn.hpp"
 #include "asx/runtime/runtime.hpp"
@@ -12,27 +13,8 @@
 namespace asx {
 namespace {
 
-/// How many moves still succeed, and how many values are alive.
-struct fuse {
-  int left = 1000;
-  int alive = 0;
-};
-
-class bomb {
- public:
-  bomb(int number, fuse& f) noexcept : number_(number), fuse_(&f) { ++f.alive; }
-  bomb(bomb&& from) : number_(from.number_), fuse_(from.fuse_) {
-    if (fuse_->left-- == 0) throw std::runtime_error("the move fails");
-    ++fuse_->alive;
-  }
-  bomb& operator=(bomb&&) = delete;
-  ~bomb() { --fuse_->alive; }
-  [[nodiscard]] int number() const { return number_; }
-
- private:
-  int number_;
-  fuse* fuse_;
-};
+using testing::bomb;
+using testing::fuse;
 
 class coro_chan_throws : public ::testing::TestWithParam<bool> {
  protected:
@@ -82,7 +64,7 @@ TEST_P(coro_chan_throws, a_receive_that_throws_has_consumed_nothing) {
       } catch (const std::runtime_error&) {
         has_thrown = true;
       }
-      f->left = 1000;
+      f->left = fuse::none;
       if (!has_thrown) break;
       ++failed;
       const channel_report r = look(tx);
@@ -105,7 +87,7 @@ TEST_P(coro_chan_throws, a_send_that_throws_keeps_no_slot_though_it_has_a_name) 
     } catch (const std::runtime_error&) {
       has_thrown = true;
     }
-    f->left = 1000;
+    f->left = fuse::none;
     EXPECT_TRUE(has_thrown);
     const channel_report r = look(tx);
     EXPECT_EQ(r.reserved, 0U) << "the name is still there, and holds nothing";
