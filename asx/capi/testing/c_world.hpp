@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <deque>
+#include <memory>
 
 #include "asx/capi/asx.h"
 #include "asx/capi/detail/convert.hpp"
