@@ -497,7 +497,7 @@ template <class F, class... Args>
 }
 
 template <class F, class... Args>
-  requires(!coroutine_function<F, Args...>)
+  requires(!coroutine_function<F, Args...> && !std::is_same_v<std::remove_cvref_t<F>, spawn_options>)
 auto start(cx_here, F&&, Args&&...) {
   static_assert(detail::explain<F, Args...>());
   return detail::started_op<void>({});

@@ -431,6 +431,28 @@ TEST(coro_spawn, shows_in_the_tree_what_a_task_waits_for) {
   rt.run_until_quiescent();
 }
 
+// A value of options, and not a name of one: the form that explains mistakes must not take it for a function.
+TEST(coro_start, takes_options_that_were_just_made) {
+  runtime rt;
+  const auto options = [] { return spawn_options{.name = "made", .priority = 7}; };
+  int ran = 0;
+  const auto child = [](cx c, int* times) -> task<> {
+    EXPECT_NE(describe_tasks(c.kernel()).find("made"), std::string::npos);
+    ++*times;
+    co_return;
+  };
+  const auto parent = [&](cx c) -> task<> {
+    auto started = co_await start(c, options(), child, &ran);
+    EXPECT_EQ((co_await join(started)).kind(), outcome_kind::ok);
+    auto spawned = spawn(c, options(), child, &ran);
+    EXPECT_EQ(spawned.code, status::ok);
+    EXPECT_EQ((co_await join(spawned.handle)).kind(), outcome_kind::ok);
+  };
+  ASSERT_EQ(spawn_in(rt.kernel(), rt.root(), {}, parent).code, status::ok);
+  rt.run_until_quiescent();
+  EXPECT_EQ(ran, 2);
+}
+
 TEST(coro_start, takes_options_and_ends_the_coroutine_when_it_is_refused) {
   runtime_config config;
   config.contract.max_tasks = 2;
