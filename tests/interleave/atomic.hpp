@@ -69,6 +69,8 @@ class atomic {
   void notify_one() noexcept { detail::wake(this, false); }
   void notify_all() noexcept { detail::wake(this, true); }
 
+  /// Spins as long as that is the last value, which takes no step.
+  void stand_while(T value) const noexcept { detail::stand(this, word_of(value)); }
   /// A futex on this word.
   bool sleep_while(T value, bool is_limited) noexcept { return detail::sleep(this, word_of(value), is_limited); }
 

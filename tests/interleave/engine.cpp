@@ -109,6 +109,9 @@ void check(bool is_so, std::string_view law) {
 void say(std::string_view what) {
   engine::current->tell(std::string(what));
 }
+void order_all_threads() {
+  engine::current->order_all_threads();
+}
 unsigned this_thread() noexcept {
   return engine::current->running();
 }
@@ -178,6 +181,9 @@ bool sleep(const void* at, std::uint64_t value, bool is_limited) {
 }
 void wake(const void* at, bool all) {
   engine::current->wake(at, all);
+}
+void stand(const void* at, std::uint64_t value) {
+  engine::current->stand(at, value);
 }
 
 void enter(const void* section) {

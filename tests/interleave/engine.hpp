@@ -88,6 +88,9 @@ template <class World>
 void check(bool is_so, std::string_view law);
 /// A line of the story.
 void say(std::string_view what);
+/// Every thread passes a full barrier, wherever it is, before this goes on, as membarrier does it: nobody sees a store
+/// any more that was replaced before. It hands nothing over: two plain accesses that nothing else orders are a race.
+void order_all_threads();
 /// Who runs: 0 and up; most_threads while the world is made and ended.
 [[nodiscard]] unsigned this_thread() noexcept;
 
@@ -108,6 +111,8 @@ void end_exchange(const void* at, std::uint64_t value, std::memory_order order);
 /// A futex: sleeps if the last value is this one. False: for no reason, or its time was over.
 bool sleep(const void* at, std::uint64_t value, bool is_limited);
 void wake(const void* at, bool all);
+/// Goes on once the last value is another one.
+void stand(const void* at, std::uint64_t value);
 
 // One at a time is in a section; others wait.
 void enter(const void* section);

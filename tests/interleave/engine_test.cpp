@@ -171,6 +171,42 @@ TEST(interleave_engine, lets_both_miss_the_others_store_unless_there_is_one_orde
   EXPECT_EQ(program(relaxed, relaxed), (pairs{{0, 0}, {0, 1}, {1, 0}, {1, 1}}));
 }
 
+TEST(interleave_engine, a_barrier_of_all_threads_orders_what_one_of_them_did_without_one) {
+  const auto program = [](bool has_barrier) {
+    return ends_of(
+        [=](lab_bench& l) {
+          l.x.store(1, relaxed);
+          l.saw[0] = l.y.load(relaxed);
+        },
+        [=](lab_bench& l) {
+          l.y.store(1, relaxed);
+          if (has_barrier) order_all_threads();
+          l.saw[1] = l.x.load(relaxed);
+        });
+  };
+  EXPECT_EQ(program(true), (pairs{{0, 1}, {1, 0}, {1, 1}}));
+  EXPECT_EQ(program(false), (pairs{{0, 0}, {0, 1}, {1, 0}, {1, 1}}));
+}
+
+TEST(interleave_engine, who_stands_goes_on_when_the_value_is_another_one) {
+  const pairs ends = ends_of([](lab_bench& l) { l.x.store(1, relaxed); },
+                             [](lab_bench& l) {
+                               l.x.stand_while(0);
+                               order_all_threads();
+                               l.saw[1] = l.x.load(relaxed);
+                             });
+  EXPECT_EQ(ends, (pairs{{0, 1}}));
+  const verdict v = explore(1, [] {
+    struct stands : world {
+      atomic<int> x{0};
+      void run(unsigned) override { x.stand_while(0); }
+    };
+    return std::make_unique<stands>();
+  });
+  EXPECT_FALSE(v.holds);
+  EXPECT_NE(v.story.find("everybody sleeps or waits"), std::string::npos) << v.story;
+}
+
 TEST(interleave_engine, never_reads_backwards) {
   const pairs ends = ends_of(
       [](lab_bench& l) {

@@ -17,6 +17,14 @@ class forgetful_atomic : public atomic<T> {
   T exchange(T value, std::memory_order) noexcept { return atomic<T>::exchange(value, std::memory_order_relaxed); }
 };
 
+/// Stores hand nothing over.
+template <class T>
+class silent_atomic : public atomic<T> {
+ public:
+  using atomic<T>::atomic;
+  void store(T value, std::memory_order) noexcept { atomic<T>::store(value, std::memory_order_relaxed); }
+};
+
 /// Nobody is woken.
 template <class T>
 class mute_atomic : public atomic<T> {

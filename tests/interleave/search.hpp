@@ -63,9 +63,13 @@ struct word {
 struct operation {
   const void* on = nullptr;
   access how = access::reads;
-  bool enters = false;  // A section, once nobody is in it.
+  bool enters = false;      // A section, once nobody is in it.
+  bool is_barrier = false;  // Of all threads, and so of every word.
+  bool stands = false;      // As long as the last value of the word is this one.
+  std::uint64_t value = 0;
 
   [[nodiscard]] bool commutes_with(const operation& other) const noexcept {
+    if (is_barrier || other.is_barrier) return false;
     return on != other.on || (how == access::reads && other.how == access::reads);
   }
 };
@@ -189,11 +193,24 @@ class engine {
   [[nodiscard]] bool is_told() const noexcept { return is_told_; }
 
   // The point before an operation, at which another one may go on.
-  void before(const void* on, access how, bool enters = false) {
+  void before(const operation& next) {
     if (running_ == host) return;
     if (++operations_ > most_.operations) fail("an execution of more operations than the limit: does it end?");
-    me().next = {on, how, enters};
+    me().next = next;
     give_way();
+  }
+  void before(const void* on, access how, bool enters = false) { before({.on = on, .how = how, .enters = enters}); }
+  void stand(const void* at, std::uint64_t value) {
+    before({.on = at, .stands = true, .value = value});
+    tell("has stood until word " + std::to_string(index_of(at)) + " is not " + std::to_string(value));
+  }
+  void order_all_threads() {
+    before({.on = this, .how = access::writes, .is_barrier = true});
+    tell("lets every thread pass a barrier");
+    for (fiber& f : fibers_) {
+      for (std::size_t i = 0; i < used_words_; ++i) f.knows.oldest[i] = static_cast<std::uint16_t>(last_of(i));
+    }
+    tick();
   }
   void give_way() { switch_over(me().context, scheduler_); }
   [[nodiscard]] fiber& me() noexcept { return fibers_[running_]; }
@@ -298,7 +315,7 @@ class engine {
     tell("sleeps on word " + std::to_string(i) + " while it is " + std::to_string(value));
     me().state = fiber_state::asleep;
     me().is_limited = is_limited;
-    me().next = {at, access::writes};
+    me().next = {.on = at, .how = access::writes};
     give_way();
     const bool was_woken = me().state == fiber_state::ready;
     if (!was_woken && !is_limited) --spurious_left_;
@@ -366,8 +383,13 @@ class engine {
 
   [[nodiscard]] bool can_go_on(unsigned t) {
     const fiber& f = fibers_[t];
+    if (f.state == fiber_state::ready && f.next.stands && is_still(f.next)) return false;
     if (f.state == fiber_state::ready && f.next.enters && section_at(f.next.on).owner != everybody) return false;
     return f.state == fiber_state::ready || (f.state == fiber_state::asleep && (f.is_limited || spurious_left_ != 0));
+  }
+  [[nodiscard]] bool is_still(const operation& o) const noexcept {
+    const auto has = [&](const word& w) { return w.at == o.on && w.is_live && w.stores.back().value == o.value; };
+    return std::any_of(words_.begin(), words_.begin() + static_cast<std::ptrdiff_t>(used_words_), has);
   }
   // False: everybody is done, or something is wrong.
   bool step() {

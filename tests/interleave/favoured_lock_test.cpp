@@ -1,0 +1,122 @@
+// Laws 1 to 3 of asx/base/favoured_lock.hpp for two and three threads, in every interleaving.
+#include "asx/base/favoured_lock.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+
+#include "tests/interleave/atomic.hpp"
+#include "tests/interleave/faults.hpp"
+
+namespace {
+
+using namespace asx::interleave;
+
+struct machine {
+  static constexpr int spins = 1;
+  static void relax() noexcept {}
+  template <class Word>
+  static void wait(const Word& word, bool value, int) noexcept {
+    word.stand_while(value);
+  }
+  static void order_all_threads() noexcept { asx::interleave::order_all_threads(); }
+};
+struct without_barrier : machine {
+  static void order_all_threads() noexcept {}
+};
+
+// Everybody goes in and counts in a plain variable, which races if two are inside, or if one does not see what the last
+// one wrote. Thread 0 becomes the favourite when it comes in by the lock; so does everybody else, if `AllFavoured`.
+template <template <class> class Atomic, class Machine, unsigned Threads, unsigned Rounds, bool AllFavoured = false>
+struct counters : world {
+  using lock_type = asx::basic_favoured_lock<Atomic>;
+  lock_type lock;
+  std::array<typename lock_type::seat, Threads> seats;
+  plain<unsigned> count{0};
+
+  void run(unsigned thread) override {
+    typename lock_type::seat& mine = seats[thread];
+    mine.thread.store(&mine, std::memory_order_relaxed);
+    for (unsigned i = 0; i < Rounds; ++i) {
+      if (!lock.enter_as_favourite(&mine)) {
+        lock.lock(Machine{});
+        if (thread == 0 || AllFavoured) lock.favour(mine);
+      }
+      count = count + 1;
+      lock.leave();
+    }
+  }
+  void end() override { check(count == Threads * Rounds, "law 1: every round has counted"); }
+};
+
+// Two rounds in every order would be too many: those with few changes are seen, with one stale read each.
+limits few() {
+  return {.executions = 20'000'000, .preemptions = is_long() ? 6U : 4U, .stale_reads = 1};
+}
+
+TEST(interleave_favour, the_favourite_and_another_one_take_turns_and_see_what_the_other_wrote) {  // laws 1 and 2
+  const verdict once = explore<counters<atomic, machine, 2, 1>>(2);
+  EXPECT_TRUE(once.holds) << once.story;
+  const verdict v = explore<counters<atomic, machine, 2, 2>>(2, few());
+  EXPECT_TRUE(v.holds) << v.story;
+  EXPECT_GT(v.executions, 1'000U);
+  RecordProperty("executions", std::to_string(v.executions));
+}
+
+TEST(interleave_favour, two_that_take_the_favour_from_each_other_take_turns) {  // laws 1 and 2
+  const verdict once = explore<counters<atomic, machine, 2, 1, true>>(2);
+  EXPECT_TRUE(once.holds) << once.story;
+  const verdict v = explore<counters<atomic, machine, 2, 2, true>>(2, few());
+  EXPECT_TRUE(v.holds) << v.story;
+  RecordProperty("executions", std::to_string(v.executions));
+}
+
+TEST(interleave_favour, three_take_turns_and_none_waits_for_ever) {  // laws 1 and 2
+  const verdict v = explore<counters<atomic, machine, 3, 1, true>>(
+      3, {.executions = 20'000'000, .preemptions = is_long() ? 4U : 2U, .stale_reads = 1});
+  EXPECT_TRUE(v.holds) << v.story;
+  RecordProperty("executions", std::to_string(v.executions));
+}
+
+// ---- the checks can fail
+
+TEST(interleave_favour_faults, a_barrier_that_is_none_is_noticed) {
+  const verdict v = explore<counters<atomic, without_barrier, 2, 2>>(2, {.executions = 20'000'000});
+  EXPECT_FALSE(v.holds);
+  EXPECT_NE(v.story.find("a race"), std::string::npos) << v.story;
+}
+
+TEST(interleave_favour_faults, a_leave_that_releases_nothing_is_noticed) {
+  const verdict by_the_lock = explore<counters<forgetful_atomic, machine, 2, 2>>(2, {.executions = 20'000'000});
+  EXPECT_FALSE(by_the_lock.holds);
+  EXPECT_NE(by_the_lock.story.find("a race"), std::string::npos) << by_the_lock.story;
+  const verdict as_favourite = explore<counters<silent_atomic, machine, 2, 2>>(2, {.executions = 20'000'000});
+  EXPECT_FALSE(as_favourite.holds);
+  EXPECT_NE(as_favourite.story.find("a race"), std::string::npos) << as_favourite.story;
+}
+
+// Law 3: a second thread that takes a seat over is let in beside the first, or ends its stay.
+TEST(interleave_favour_faults, a_seat_of_two_threads_is_noticed) {
+  struct shared_seat : world {
+    using lock_type = asx::basic_favoured_lock<atomic>;
+    lock_type lock;
+    lock_type::seat seat;
+    plain<unsigned> count{0};
+
+    void run(unsigned) override {
+      seat.thread.store(&seat, std::memory_order_relaxed);
+      for (unsigned i = 0; i < 2; ++i) {
+        if (!lock.enter_as_favourite(&seat)) {
+          lock.lock(machine{});
+          lock.favour(seat);
+        }
+        count = count + 1;
+        lock.leave();
+      }
+    }
+  };
+  EXPECT_FALSE(explore<shared_seat>(2, {.executions = 20'000'000}).holds);
+}
+
+}  // namespace
