@@ -153,7 +153,7 @@ class sender {
     return poll_now(c, w, out);
   }
   /// True: poll_reserve would give a permit at once, and nobody would hear of it; and then that permit. For those who
-  /// know that there is no gate.
+  /// know that there is no gate, or are inside.
   [[nodiscard]] ASX_ALWAYS_INLINE bool is_free_now(const cx& c) const noexcept {
     const channel_core* const core = core_.get();
     return core != nullptr && core->is_free_for(c);
@@ -213,6 +213,9 @@ class sender {
   [[nodiscard]] sender_core& core() noexcept { return core_; }
   [[nodiscard]] const sender_core& core() const noexcept { return core_; }
 
+  /// To be gone through by whoever uses the forms without a gate.
+  [[nodiscard]] const gate_port* gate() const noexcept { return core_.gate(); }
+
  private:
   template <class U>
   friend struct channel_ends;
@@ -220,7 +223,6 @@ class sender {
   friend auto call_inside(Of& of, Args&... args);
   explicit sender(channel_core& core) noexcept : core_(core) {}
 
-  [[nodiscard]] const gate_port* gate() const noexcept { return core_.gate(); }
   ASX_ALWAYS_INLINE status poll_now(cx& c, reserve_wait& w, send_permit<T>& out) noexcept {
     channel_core* const core = core_.get();
     if (core == nullptr) return core_.poll_gone(c, w);
@@ -292,7 +294,7 @@ class receiver {
     return status::ok;
   }
   /// True: poll_recv would give a value at once, and nobody would hear of it; and then that value. For those
-  /// who know that there is no gate.
+  /// who know that there is no gate, or are inside.
   [[nodiscard]] ASX_ALWAYS_INLINE bool has_now(const cx& c) const noexcept {
     const channel_core* const core = core_.get();
     return core != nullptr && core->has_for(c);
@@ -317,6 +319,9 @@ class receiver {
     detail::finish<T>(*core);
   }
 
+  /// To be gone through by whoever uses the forms without a gate.
+  [[nodiscard]] const gate_port* gate() const noexcept { return core_.gate(); }
+
  private:
   template <class U>
   friend struct channel_ends;
@@ -324,7 +329,6 @@ class receiver {
   friend auto call_inside(Of& of, Args&... args);
   explicit receiver(channel_core& core) noexcept : core_(core) {}
 
-  [[nodiscard]] const gate_port* gate() const noexcept { return core_.gate(); }
   ASX_ALWAYS_INLINE recv_result<T> poll_now(cx& c) {
     const status s = look_now(c);
     if (s != status::ok) return {s, {}};

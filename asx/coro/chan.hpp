@@ -113,6 +113,7 @@ class reserve_op {
   explicit reserve_op(Sender& tx) noexcept : tx_(&tx) {}
   status poll(cx& c) noexcept { return tx_->poll_reserve(c, to_be_.wait(), to_be_.permit()); }
   Permit take() noexcept { return std::move(to_be_.permit()); }
+  [[nodiscard]] const gate_port* gate() const noexcept { return tx_->gate(); }
   [[nodiscard]] ASX_ALWAYS_INLINE bool is_ready_now(cx& c) const noexcept { return tx_->is_free_now(c); }
   [[nodiscard]] ASX_ALWAYS_INLINE Permit take_now(cx& c) noexcept { return tx_->reserve_now(c); }
   void end() noexcept { to_be_.end(); }
@@ -142,6 +143,7 @@ class send_op {
   send_op(sender<T>& tx, T&& value) : tx_(&tx), value_(std::move(value)) {}
   status poll(cx& c) noexcept { return tx_->poll_reserve(c, to_be_.wait(), to_be_.permit()); }
   void take() { static_cast<void>(to_be_.permit().send(std::move(value_))); }
+  [[nodiscard]] const gate_port* gate() const noexcept { return tx_->gate(); }
   [[nodiscard]] ASX_ALWAYS_INLINE bool is_ready_now(cx& c) const noexcept { return tx_->is_free_now(c); }
   ASX_ALWAYS_INLINE void take_now(cx& c) { static_cast<void>(tx_->reserve_now(c).send(std::move(value_))); }
   /// What attempt gives: the value comes back when the code is not ok.
@@ -179,6 +181,7 @@ class recv_op {
       return poll_and_take(c);
     return say(rx_->look_now(c));
   }
+  [[nodiscard]] const gate_port* gate() const noexcept { return rx_->gate(); }
   [[nodiscard]] ASX_ALWAYS_INLINE bool is_ready_now(cx& c) const noexcept { return rx_->has_now(c); }
   [[nodiscard]] ASX_ALWAYS_INLINE received_of<T> take_now(cx&) { return rx_->template recv_now<received_of<T>>(); }
   std::optional<T> take() { return take_as<std::optional<T>>(); }

@@ -51,8 +51,8 @@ class task;
 /// What an awaited operation is: poll says would_block, ok or why not; take gives the value after ok. One that has
 /// something to give back when it is not ok says it by `answer(code)`, which attempt gives then in place of
 /// `attempted`. One that may be ready without a poll says so by is_ready_now, and does by take_now what poll and take
-/// would; both are asked only where there is no gate. One that lets go of everything by `end` is awaited where it lies,
-/// and not moved.
+/// would; both are asked in one entry of `gate`, if there is one. One that lets go of everything by `end` is awaited
+/// where it lies, and not moved.
 template <class Op>
 concept operation = requires(Op& op, cx& c) {
   { op.poll(c) } -> std::same_as<status>;
@@ -110,7 +110,7 @@ class op_awaiter final : public waiting_op {
   ASX_ALWAYS_INLINE bool await_ready() {
     if (promise_.root->must_yield()) return false;
     if constexpr (can_be_prompt) {
-      if (!may_have_gates() && op_.is_ready_now(promise_.root->context)) [[likely]] {
+      if (may_have_gates() ? is_ready_inside() : op_.is_ready_now(promise_.root->context)) [[likely]] {
         promise_.root->count_ready();
         return is_prompt_ = true;
       }
@@ -131,8 +131,11 @@ class op_awaiter final : public waiting_op {
   ASX_ALWAYS_INLINE auto await_resume() {
     if constexpr (can_be_prompt) {
       using value = decltype(op_.take_now(promise_.root->context));
-      if (is_prompt_) [[likely]]
+      if (is_prompt_) [[likely]] {
+        if (may_have_gates()) [[unlikely]]
+          return take_inside();
         return op_.take_now(promise_.root->context);
+      }
       if constexpr (requires { op_.template take_as<value>(); }) {
         rethrow();
         return op_.template take_as<value>();
@@ -147,6 +150,16 @@ class op_awaiter final : public waiting_op {
  private:
   static constexpr bool is_quiet = noexcept(std::declval<Op&>().poll(std::declval<cx&>()));
   static constexpr bool can_be_prompt = !Whole && requires(Op& op, cx& c) { op.is_ready_now(c); };
+
+  // Among threads what is ready is taken in the entry that finds it: it stays inside until then.
+  ASX_OUT_OF_THE_WAY bool is_ready_inside() noexcept {
+    short_stay here(op_.gate());
+    return op_.is_ready_now(promise_.root->context) && here.go_on();
+  }
+  ASX_OUT_OF_THE_WAY auto take_inside() {
+    const short_stay here(op_.gate(), short_stay::is_in);
+    return op_.take_now(promise_.root->context);
+  }
 
   void rethrow() {
     if constexpr (!is_quiet) promise_.rethrow_kept();

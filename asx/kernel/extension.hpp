@@ -57,7 +57,9 @@ class thing_ref {
   [[nodiscard]] const gate_port* gate() const noexcept {
     if (!may_have_gates()) [[likely]]
       return nullptr;
-    return at_ == nullptr ? nullptr : gate_of(*detail::thing_table::home_of(at_));
+    if (at_ == nullptr) return nullptr;
+    const gate_port& gate = detail::thing_table::home_of(at_)->gate_in_use();
+    return gate.enter == nullptr ? nullptr : &gate;
   }
   [[nodiscard]] std::uint64_t life() const noexcept { return life_; }
   /// A copy, word by word: one of both words at once would wait for two stores that were just made.

@@ -10,6 +10,8 @@
 //    that code could have left behind, no more. Inside are only values on their way: drive_workers.hpp lists them.
 // 4  Each thread has a standing of its own - who is polled, which event what happens now follows from - and finds it
 //    as it was whenever it comes back.
+// 5  Who is in already, and the favourite of the lock behind the gate, go in and out without a call; the favourite only
+//    as long as nothing has happened inside that another thread might have to be woken for.
 //
 // Cancel points: none. Threads: any. Lifetime: the port outlives the kernel.
 #pragma once
@@ -18,6 +20,8 @@
 #include <cstdint>
 
 #include "asx/base/config.hpp"
+#include "asx/base/favoured_lock.hpp"
+#include "asx/kernel/thread_mark.hpp"
 
 namespace asx {
 
@@ -31,6 +35,14 @@ struct task_record;
 ASX_API inline constinit std::atomic<bool> has_gates{false};
 /// How many runtimes of this process write an order of entries, or play one (asx/runtime/entry_order.hpp).
 ASX_API inline constinit std::atomic<std::uint32_t> orders{0};
+
+/// What the short way in and out needs. All but the lock and the owner is of the thread that is inside.
+struct gate_front {
+  favoured_lock lock;
+  std::atomic<const void*> owner{nullptr};  // The mark of the thread that is inside.
+  std::uint32_t depth = 0;
+  std::uint64_t seen_news = 0;  // When somebody looked last for whom there is something.
+};
 }  // namespace detail
 
 /// False: there is no gate to look for. Relaxed: it is set before the gate's kernel is told to any other thread, so
@@ -67,8 +79,48 @@ struct gate_port {
   /// Out at once, however often it went in; and back in as often. `keep` is for a thread that has no other place.
   std::uint32_t (*step_out)(void* context, standing& keep) noexcept = nullptr;
   void (*step_in)(void* context, std::uint32_t depth, standing& kept) noexcept = nullptr;
-  /// How many are out with what is the user's: more may come of it. The kernel's own; written inside.
+  /// Null: there is no short way.
+  detail::gate_front* front = nullptr;
+  /// The kernel's own, written inside: how many are out with what is the user's, since more may come of it; and how
+  /// often something happened that another thread might have to be woken for.
   std::uint32_t* away = nullptr;
+  const std::uint64_t* news = nullptr;
+
+  ASX_ALWAYS_INLINE void come_in() const noexcept {
+#if !defined(ASX_ONE_THREAD)
+    if (detail::gate_front* const at = front; at != nullptr) [[likely]] {
+      const void* const me = &detail::this_thread;
+      // Relaxed: it is this thread's own mark only if this thread wrote it.
+      if (at->owner.load(std::memory_order_relaxed) == me) {
+        ++at->depth;
+        return;
+      }
+      if (at->lock.enter_as_favourite(me)) [[likely]] {
+        at->owner.store(me, std::memory_order_relaxed);  // Relaxed: only its writer asks for it.
+        at->depth = 1;
+        return;
+      }
+    }
+#endif
+    enter(context);
+  }
+  ASX_ALWAYS_INLINE void go_out() const noexcept {
+#if !defined(ASX_ONE_THREAD)
+    if (detail::gate_front* const at = front; at != nullptr) [[likely]] {
+      if (at->depth > 1) {
+        --at->depth;
+        return;
+      }
+      if (at->lock.is_in_as_favourite() && *news == at->seen_news) [[likely]] {
+        at->depth = 0;
+        at->owner.store(nullptr, std::memory_order_relaxed);
+        at->lock.leave_as_favourite();
+        return;
+      }
+    }
+#endif
+    leave(context);
+  }
 };
 
 /// While it lives, this thread alone is in the kernel.
@@ -77,17 +129,43 @@ class inside {
   /// Null: there is nothing to enter.
   explicit inside(const gate_port* gate) noexcept : gate_(gate) {
     if (gate_ != nullptr) [[unlikely]]
-      gate_->enter(gate_->context);
+      come_in();
   }
   explicit inside(const gate_port& gate) noexcept
       : inside(!may_have_gates() || gate.enter == nullptr ? nullptr : &gate) {}
   inline explicit inside(const kernel& k) noexcept;
   ~inside() {
     if (gate_ != nullptr) [[unlikely]]
-      gate_->leave(gate_->context);
+      go_out();
   }
   inside(const inside&) = delete;
   inside& operator=(const inside&) = delete;
+
+ private:
+  ASX_OUT_OF_THE_WAY void come_in() const noexcept { gate_->come_in(); }
+  ASX_OUT_OF_THE_WAY void go_out() const noexcept { gate_->go_out(); }
+
+  const gate_port* gate_;
+};
+
+/// The same for short calls that are made often, and for stays that begin in one function and end in another.
+class short_stay {
+ public:
+  enum came { is_in };
+  ASX_ALWAYS_INLINE explicit short_stay(const gate_port* gate) noexcept : gate_(gate) {
+    if (gate_ != nullptr) gate_->come_in();
+  }
+  ASX_ALWAYS_INLINE short_stay(const gate_port* gate, came) noexcept : gate_(gate) {}
+  ASX_ALWAYS_INLINE ~short_stay() {
+    if (gate_ != nullptr) gate_->go_out();
+  }
+  short_stay(const short_stay&) = delete;
+  short_stay& operator=(const short_stay&) = delete;
+  /// True. It goes on: another one ends it.
+  ASX_ALWAYS_INLINE bool go_on() noexcept {
+    gate_ = nullptr;
+    return true;
+  }
 
  private:
   const gate_port* gate_;
@@ -97,7 +175,7 @@ class inside {
 /// may_have_gates first, and nothing of this is in the way where there is none.
 template <auto Function, class Of, class... Args>
 ASX_OUT_OF_THE_WAY auto call_inside(Of& of, Args&... args) {
-  const inside here(of.gate());
+  const short_stay here(of.gate());
   return (of.*Function)(args...);
 }
 

@@ -107,7 +107,7 @@ std::uint64_t kernel::note_input(event_kind kind, std::uint64_t subject, std::ui
 
 void kernel::note_text(type_tag of, std::uint64_t subject, std::string_view text) noexcept {
   if (!text.empty() && log_.mode() == journal_mode::full) {
-    log_.append_text(text_code::message, of, subject, text, now_.ns);
+    log_.append_text(text_code::message, of, subject, text, now().ns);
   }
 }
 
@@ -312,7 +312,7 @@ std::uint64_t kernel::state_hash() const noexcept {
     out.add(sched_.timed_streak(w));
   }
   out.add(pack(wheel_.live(), cleanups_.live()));
-  out.add(now_.ns);
+  out.add(now().ns);
   return out.value().low;
 }
 

@@ -144,6 +144,7 @@ struct cancel_watch {
 struct time_source {
   void* context = nullptr;
   instant (*read)(void* context) noexcept = nullptr;
+  bool may_be_late = false;  // It need not be read at a step where nobody asks what time it is, and nothing can be due.
 };
 
 class ASX_API kernel {
@@ -235,8 +236,15 @@ class ASX_API kernel {
   /// Over the canonical state: what a refusal must not change.
   [[nodiscard]] std::uint64_t state_hash() const noexcept;
   /// Logical time for calls that come from outside a step. It never goes back.
-  void set_time(instant now) noexcept { now_ = later(now_, now); }
-  [[nodiscard]] instant now() const noexcept { return now_; }
+  void set_time(instant now) noexcept {
+    now_ = later(now_, now);
+    is_late_ = false;
+  }
+  [[nodiscard]] instant now() const noexcept {
+    if (is_late_) [[unlikely]]
+      read_late();
+    return now_;
+  }
   [[nodiscard]] std::uint64_t live_tasks() const noexcept { return live_tasks_; }
   [[nodiscard]] std::uint64_t live_regions() const noexcept { return live_regions_; }
   [[nodiscard]] std::uint64_t nominal_used() const noexcept { return bytes_; }
@@ -260,13 +268,14 @@ class ASX_API kernel {
   std::uint32_t pass_time(std::uint32_t worker, instant now) noexcept;
   /// What arrived from outside, then cancels that found no room are tried again.
   void take_inputs(std::uint32_t worker, instant now) noexcept {
-    now_ = later(now_, now);
+    set_time(now);
     worker_ = worker;
     if (somebody_called()) [[unlikely]]
       outside_.take(outside_.context);
     if (!retries_.empty()) [[unlikely]]
       retry_cancels();
   }
+  [[nodiscard]] bool has_deadlines() const noexcept { return wheel_.live() != 0 || !index_.empty(); }
   /// Whether somebody outside has said something that is not taken in yet.
   [[nodiscard]] bool has_calls() const noexcept { return somebody_called(); }
   /// Whether take_inputs would find something: that, or a cancel that waits for room.
@@ -285,9 +294,12 @@ class ASX_API kernel {
     ASX_ASSERT(live_things_[0] + live_things_[1] == 0, "a gate is set before there is anything to share");
     gate_ = gate;
     gate_.away = &away_;
+    gate_.news = &news_;
     if (gate.enter != nullptr) detail::has_gates.store(true, std::memory_order_relaxed);  // Relaxed: as said there.
   }
   [[nodiscard]] const gate_port& gate_in_use() const noexcept { return gate_; }
+  /// As gate_port::news.
+  [[nodiscard]] std::uint64_t news() const noexcept { return news_; }
   /// This thread's part in what follows; for the gate alone.
   void exchange(standing& with) noexcept {
     std::swap(current_, with.current);
@@ -349,7 +361,7 @@ class ASX_API kernel {
   std::uint64_t note(event_kind kind, std::uint64_t subject, std::uint64_t object = 0, std::uint64_t a = 0,
                      std::uint64_t b = 0, std::uint64_t cause = 0, std::uint32_t flags = 0) noexcept {
     if (log_.mode() == journal_mode::off) return 0;
-    return log_.append(kind, {.time_ns = now_.ns,
+    return log_.append(kind, {.time_ns = now().ns,
                               .subject = subject,
                               .object = object,
                               .a = a,
@@ -383,6 +395,8 @@ class ASX_API kernel {
   [[nodiscard]] region_record* find(region_handle h) const noexcept;
   [[nodiscard]] static task_handle handle_of(const task_record& t) noexcept;
   [[nodiscard]] static region_handle handle_of(const region_record& r) noexcept;
+
+  void read_late() const noexcept;
 
   // admission
   [[nodiscard]] refusal gate(const region_record& r) const noexcept;
@@ -517,7 +531,11 @@ class ASX_API kernel {
   cancel_watch cancel_watch_{};
   gate_port gate_{};
   std::uint32_t away_ = 0;
-  instant now_{};
+  std::uint64_t news_ = 0;  // Tasks that were queued by whoever else ran, and timers: somebody may have to be woken.
+  mutable instant now_{};
+  // It is later than that: whoever wants to know it reads the clock. Not while somebody has a deadline.
+  mutable bool is_late_ = false;
+  time_source late_{};
   std::uint32_t worker_ = 0;               // Who steps; 0 between steps.
   std::uint64_t cause_ = 0;                // The event that what happens now follows from.
   task_record* current_ = nullptr;         // Being polled.

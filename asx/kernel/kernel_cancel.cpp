@@ -12,7 +12,7 @@ cancel_reason kernel::reason_from(const cancel_request& why, const region_record
   cancel_reason out;
   out.kind = why.kind;
   out.message = why.message;
-  out.timestamp = now_;
+  out.timestamp = now();
   out.origin_region = current_ == nullptr ? origin.id : current_->region->id;
   if (current_ != nullptr) out.origin_task = current_->task();
   return out;
@@ -68,7 +68,7 @@ void kernel::cancel_owned_regions(task_record& t, std::uint64_t cause) noexcept 
   for (region_record* r = t.owned_regions.front(); r != nullptr; r = t.owned_regions.after(*r)) {
     const cancel_reason& head = t.reason();
     const cause_ref kept = causes_.keep(head);
-    propagate(*r, hop(head, kept, causes_, t.region->id, now_), region_trigger::parent_cancel, true, cause);
+    propagate(*r, hop(head, kept, causes_, t.region->id, now()), region_trigger::parent_cancel, true, cause);
     causes_.release(kept);
   }
 }
@@ -87,7 +87,7 @@ void kernel::deliver(task_record& t, const cancel_reason& reason, std::uint32_t 
   ASX_ASSERT(row != nullptr, "a live task can always be asked to cancel");
 
   drop_deadline(t, event_kind::deadline_dropped);  // The ordinary budget is suspended from here on.
-  t.asked_at = now_;
+  t.asked_at = now();
   t.phase = cancel_phase::requested;
   if (shared != nullptr && *shared != nullptr) {
     t.why = &detail::reason_pool::share(**shared);
@@ -116,6 +116,7 @@ void kernel::deliver(task_record& t, const cancel_reason& reason, std::uint32_t 
   if (&t == current_ || t.is_polled) {
     t.was_cancelled_in_poll = true;  // Queued again when its poll ends.
   } else if (t.is_queued()) {
+    ++news_;
     sched_.push_cancel(t.home, t, t.cleanup_priority);
     t.queued_by = note(event_kind::task_requeued, t.task().value, t.region->id.value,
                        place_code(lane_code::cancel, t.priority(), t.worker()), t.insertion_seq(), asked);
@@ -149,6 +150,7 @@ void kernel::strengthen_task(task_record& t, const cancel_reason& reason, std::u
          t.state == task_state::cancelling ? t.cleanup_polls : 0, asked, flags);
   }
   if (t.is_queued() && sched_.push_cancel(t.home, t, t.cleanup_priority)) {
+    ++news_;
     t.queued_by = note(event_kind::task_requeued, t.task().value, t.region->id.value,
                        place_code(lane_code::cancel, t.priority(), t.worker()), t.insertion_seq(), cause);
   }
@@ -178,7 +180,7 @@ bool kernel::raise(task_record& t, cancel_kind kind) noexcept {
   }
   cancel_reason reason;
   reason.kind = kind;
-  reason.timestamp = now_;
+  reason.timestamp = now();
   reason.origin_region = t.region->id;
   reason.origin_task = t.task();
   deliver(t, reason, event_flags::forced, cause);
@@ -210,7 +212,7 @@ void kernel::acknowledge(task_record& t, bool is_forced) noexcept {
   note(event_kind::task_acknowledged, t.task().value, t.region->id.value, static_cast<std::uint64_t>(t.reason().kind),
        t.cleanup_polls, t.asked_by, flags);
   if (!t.timers.empty()) cancel_timers(t.timers);
-  if (cancel_watch_.acknowledged != nullptr) cancel_watch_.acknowledged(cancel_watch_.context, now_ - t.asked_at);
+  if (cancel_watch_.acknowledged != nullptr) cancel_watch_.acknowledged(cancel_watch_.context, now() - t.asked_at);
 }
 
 status kernel::checkpoint(task_record& t) noexcept {
@@ -226,7 +228,7 @@ status kernel::checkpoint(task_record& t) noexcept {
 // ---- time ---------------------------------------------------------------------------------------------------------
 
 std::uint32_t kernel::pass_time(std::uint32_t worker, instant now) noexcept {
-  now_ = later(now_, now);
+  set_time(now);
   worker_ = worker;
   std::uint32_t passed = 0;
   std::array<expired_timer, 16> due;
@@ -310,7 +312,7 @@ place* kernel::take_stalled(std::uint32_t worker, instant now) noexcept {
   worker_ = 0;  // An idle step ends here; what comes after it is from outside.
   if (foreign_holds_ != 0 || away_ != 0 || !sched_.empty()) return nullptr;
   if (!ignores_timers_ && (wheel_.live() != 0 || !index_.empty())) return nullptr;
-  now_ = later(now_, now);
+  set_time(now);
   if (!is_answering_sorted_) {
     sort_by_creation(answering_);
     is_answering_sorted_ = true;

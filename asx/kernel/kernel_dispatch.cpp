@@ -61,6 +61,7 @@ std::uint64_t place_operand(const task_record& t, wake_code why) noexcept {
 
 // One function says where a task belongs.
 void kernel::enqueue(task_record& t, wake_code why, std::uint64_t cause, std::uint64_t by) noexcept {
+  ++news_;
   if (is_answering(t.state)) {
     sched_.push_plain<lane::cancel>(t.home, t, t.cleanup_priority);
   } else if (!t.left.deadline.is_none()) {
@@ -74,6 +75,7 @@ void kernel::enqueue(task_record& t, wake_code why, std::uint64_t cause, std::ui
 
 void kernel::wake(task_record& t, wake_code why, std::uint64_t cause) noexcept {
   if (is_plain(t) && &t != current_ && log_.mode() == journal_mode::off) [[likely]] {  // What enqueue would do.
+    ++news_;
     sched_.push_plain<lane::ready>(worker_, t, t.left.priority);
   } else {
     wake_and_tell(t, why, cause);
@@ -113,7 +115,7 @@ waker kernel::waker_of(task_handle task) noexcept {
 void kernel::poll(std::uint32_t worker, place& p, dispatch_source, instant now, std::uint64_t dispatched) noexcept {
   auto& t = static_cast<task_record&>(p);
   ASX_ASSERT(current_ == nullptr, "one task is polled at a time");
-  now_ = later(now_, now);
+  set_time(now);
   worker_ = worker;
   cause_ = dispatched;
   t.home = worker;
@@ -141,9 +143,15 @@ std::uint64_t kernel::run_plain_as(std::uint32_t worker, const time_source& cloc
   ASX_ASSERT(current_ == nullptr, "one task is polled at a time");
   std::uint64_t done = 0;
   if (!is_quiet() || rejects()) return 0;
+  late_ = clock;
+  const bool may_be_late = clock.may_be_late && until.is_none();
   for (; done < most; ++done) {  // asx: bounded by `most`
     if (until <= now_) break;    // By the time of the dispatch before, as the drive itself decides.
-    if (clock.read != nullptr) now_ = later(now_, clock.read(clock.context));
+    if (may_be_late && !has_deadlines()) {
+      is_late_ = true;
+    } else if (clock.read != nullptr) {
+      set_time(clock.read(clock.context));
+    }
     if (may_be_due(now_) || has_inputs()) break;
     place* p = sched_.next_plain(worker);
     if (p == nullptr) {
@@ -173,7 +181,13 @@ std::uint64_t kernel::run_plain_as(std::uint32_t worker, const time_source& cloc
     settle();
   }
   worker_ = 0;
+  if constexpr (IsAlone) is_late_ = false;  // The next step reads it itself.
   return done;
+}
+
+void kernel::read_late() const noexcept {
+  is_late_ = false;
+  now_ = later(now_, late_.read(late_.context));
 }
 
 void kernel::run_dispatch(task_record& t) noexcept {
@@ -275,7 +289,7 @@ void kernel::panic(task_record& t, std::string_view text, const std::source_loca
   if (t.state == task_state::completed) {  // Its result is out: what is dropped with it can only be told of.
     note(event_kind::task_panicked, t.task().value, t.region->id.value);
     if (log_.mode() == journal_mode::full) {
-      log_.append_text(text_code::panic, type_tag::task, t.task().value, text, now_.ns);
+      log_.append_text(text_code::panic, type_tag::task, t.task().value, text, now().ns);
     }
     return;
   }
@@ -283,7 +297,7 @@ void kernel::panic(task_record& t, std::string_view text, const std::source_loca
   keep_panic(t, text, site);
   note(event_kind::task_panicked, t.task().value, t.region->id.value);
   if (log_.mode() == journal_mode::full) {
-    log_.append_text(text_code::panic, type_tag::task, t.task().value, causes_.text_of(t.panic_text), now_.ns);
+    log_.append_text(text_code::panic, type_tag::task, t.task().value, causes_.text_of(t.panic_text), now().ns);
   }
 }
 

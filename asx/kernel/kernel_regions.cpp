@@ -51,7 +51,7 @@ status kernel::create_region(region_handle parent, const region_spec& spec, regi
   r.site = site;
   r.holds = spec.is_held ? 1 : 0;
   r.child_seq = ++p->next_child;
-  r.created_at = now_;
+  r.created_at = now();
   r.context = spec.context;
   r.closed = spec.closed;
   r.ends_when_empty = spec.ends_when_empty;
@@ -68,7 +68,7 @@ status kernel::create_region(region_handle parent, const region_spec& spec, regi
   bytes_ += nominal_bytes::region;
   note(event_kind::region_created, r.id.value, p->id.value, caller(), r.limits.priority);
   if (!spec.name.empty() && log_.mode() == journal_mode::full) {
-    log_.append_text(text_code::name, type_tag::region, r.id.value, r.name.view(), now_.ns);
+    log_.append_text(text_code::name, type_tag::region, r.id.value, r.name.view(), now().ns);
   }
   out = handle_of(r);
   return status::ok;
@@ -174,10 +174,10 @@ void kernel::propagate(region_record& from, const cancel_reason& reason, region_
   for (region_record* r = &from; r != nullptr; r = next_in_tree(from, *r)) {
     if (r != &from) {
       const region_record& parent = *r->parent;
-      mark(*r, hop(parent.reason.get(), parent.kept, causes_, parent.id, now_), region_trigger::parent_closing,
+      mark(*r, hop(parent.reason.get(), parent.kept, causes_, parent.id, now()), region_trigger::parent_closing,
            is_driven, parent.closing_event);
     }
-    const cancel_reason passed_on = hop(r->reason.get(), r->kept, causes_, r->id, now_);
+    const cancel_reason passed_on = hop(r->reason.get(), r->kept, causes_, r->id, now());
     detail::reason_slot* shared = nullptr;
     for (task_record* t = r->tasks.front(); t != nullptr; t = r->tasks.after(*t)) {
       if (const task_record* const next = r->tasks.after(*t); next != nullptr) {
@@ -337,7 +337,7 @@ void kernel::panic(region_record& r, std::string_view text, const std::source_lo
   fold(r, task_outcome::panicked({text, site.file_name(), site.line()}), UINT64_MAX);
   if (log_.mode() != journal_mode::full) return;
   const std::size_t kept = std::min<std::size_t>(text.size(), contract_.cause_message_bytes);
-  log_.append_text(text_code::panic, type_tag::region, r.id.value, text.substr(0, kept), now_.ns);
+  log_.append_text(text_code::panic, type_tag::region, r.id.value, text.substr(0, kept), now().ns);
 }
 
 void kernel::run_finalizers(region_record& r) noexcept {

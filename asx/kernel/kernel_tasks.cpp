@@ -80,7 +80,7 @@ task_handle kernel::commit(task_slot& slot, const task_spec& spec, std::source_l
   t.site = site;
   t.is_held = spec.is_held;
   t.child_seq = ++r.next_child;
-  t.spawned_at = now_;
+  t.spawned_at = now();
   t.home = worker_;
   r.tasks.push_back(t);
   const bool has_deadline = !t.left.deadline.is_none();
@@ -89,7 +89,7 @@ task_handle kernel::commit(task_slot& slot, const task_spec& spec, std::source_l
       note(event_kind::task_spawned, t.task().value, r.id.value, caller(), pack(t.left.priority, has_deadline ? 1 : 0),
            asked, t.is_finalizer ? event_flags::finalizer : 0);
   if (!spec.name.empty() && log_.mode() == journal_mode::full) {
-    log_.append_text(text_code::name, type_tag::task, t.task().value, t.name.view(), now_.ns);
+    log_.append_text(text_code::name, type_tag::task, t.task().value, t.name.view(), now().ns);
   }
   if (has_deadline) {
     index_.enter(t, t.left.deadline, t.task().value);
@@ -100,7 +100,7 @@ task_handle kernel::commit(task_slot& slot, const task_spec& spec, std::source_l
   const task_handle out = handle_of(t);
   // The region began to close between the two stages: the task is born cancelled, like its siblings.
   if (r.state != region_state::open && !t.is_finalizer) {
-    deliver(t, hop(r.reason.get(), r.kept, causes_, r.id, now_), event_flags::passed_on, spawned);
+    deliver(t, hop(r.reason.get(), r.kept, causes_, r.id, now()), event_flags::passed_on, spawned);
   }
   return out;
 }
@@ -237,7 +237,7 @@ void kernel::end(task_record& t, task_trigger on, detail::task_end result, std::
   if (t.is_asked()) {
     t.phase = cancel_phase::completed;
     --cancel_entries_;
-    if (cancel_watch_.completed != nullptr) cancel_watch_.completed(cancel_watch_.context, now_ - t.asked_at);
+    if (cancel_watch_.completed != nullptr) cancel_watch_.completed(cancel_watch_.context, now() - t.asked_at);
   }
   t.result = result;
   region_record& r = *t.region;

@@ -75,7 +75,7 @@ void kernel::note_site(const obligation_record& o) noexcept {
   if (size <= 0) return;
   const std::size_t kept =
       static_cast<std::size_t>(size) < text.size() ? static_cast<std::size_t>(size) : text.size() - 1;
-  log_.append_text(text_code::site, type_tag::obligation, o.id.value, {text.data(), kept}, now_.ns);
+  log_.append_text(text_code::site, type_tag::obligation, o.id.value, {text.data(), kept}, now().ns);
 }
 
 status kernel::settle_obligation(obligation_handle h, obligation_state to) noexcept {
@@ -150,6 +150,7 @@ status kernel::add_timer(task_record* t, region_record& r, instant deadline, sla
   timer.region = &r;
   timer.deadline = deadline;
   timer.seq = ++next_timer_seq_;
+  ++news_;
   bytes_ += nominal_bytes::timer;
   if (t != nullptr) {
     t->timers.push_back(timer);
@@ -223,7 +224,7 @@ kernel& cx::kernel() const noexcept {
 }
 instant cx::now() const noexcept {
   const inside here(kernel());
-  return kernel().now_;
+  return kernel().now();
 }
 budget cx::budget_left() const noexcept {
   const inside here(kernel());

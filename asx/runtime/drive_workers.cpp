@@ -63,7 +63,7 @@ class threaded_runtime::crew final : public detail::worker_gate {
     config.workers = count_;
     config.clock = {};
     if (!how_to_.is_virtual) {
-      config.clock = {this, [](void* self) noexcept { return static_cast<crew*>(self)->read_clock(); }};
+      config.clock = {this, [](void* self) noexcept { return static_cast<crew*>(self)->read_clock(); }, !is_ordered()};
     }
     config.park = {this, [](void*, instant, instant) noexcept {},  // Nobody parks that way: workers have their own.
                    [](void* self) noexcept { static_cast<crew*>(self)->call(); }};
@@ -84,7 +84,7 @@ class threaded_runtime::crew final : public detail::worker_gate {
     rt.hire({this, [](void* self, std::uint64_t most, const patience& how) noexcept {
                return static_cast<crew*>(self)->run(most, how);
              }});
-    sit(seats_[0]);
+    static_cast<void>(sit(seats_[0]));  // There is a door for each of them.
     if (started_ == status::ok) start_threads();
     if (how_to_.is_pinned) pin(0);  // After them: they would have it from this one.
     if (started_ != status::ok && turns_) turns_->end();
@@ -117,10 +117,11 @@ class threaded_runtime::crew final : public detail::worker_gate {
   }
   /// Those among the idle for whom there is something: what lies in their own lanes; what another one has too much of;
   /// a timer that nobody else would see in time.
-  [[nodiscard]] std::uint64_t who_is_wanted() noexcept override {
+  [[nodiscard]] std::uint64_t who_is_wanted(bool is_news) noexcept override {
+    const bool helps = is_help_worth_it();
+    if (!is_news && !helps && glances_ && resident_ != nullptr) return 0;  // All that is left waits for the glance.
     std::uint64_t wanted = 0;
     bool is_any_spare = false;
-    const bool helps = is_help_worth_it();
     for (const seat& s : seats_) {  // asx: bounded by the workers
       if (s.is_idle) {
         if (has_work(s.number)) wanted |= std::uint64_t{1} << s.number;
@@ -182,9 +183,9 @@ class threaded_runtime::crew final : public detail::worker_gate {
     const bool was_inside = is_mine();
     standing unused;
     const std::uint32_t depth = was_inside ? step_out(unused) : 0;
-    if (own_seat() != &seats_[0]) {  // Whoever runs it is worker 0.
-      seats_[0].thread.store(nullptr, std::memory_order_relaxed);
-      sit(seats_[0]);
+    if (own_seat() != &seats_[0] && !sit(seats_[0])) {  // Whoever runs it is worker 0.
+      if (was_inside) step_in(depth, unused);
+      return {status::resource_exhausted, 0, instant::none()};
     }
     enter();
     run_ = {};
@@ -211,7 +212,7 @@ class threaded_runtime::crew final : public detail::worker_gate {
   }
 
   void live(seat& mine) {
-    sit(mine);
+    static_cast<void>(sit(mine));  // As where they are started.
     if (how_to_.is_pinned) pin(mine.number);
     std::uint64_t seen = 0;
     while (true) {  // asx: bounded by the life of the runtime
@@ -296,11 +297,11 @@ class threaded_runtime::crew final : public detail::worker_gate {
     }
     mine.is_idle = true;
     ++idle_;
-    const std::uint32_t depth = std::exchange(depth_, 1);
+    const std::uint32_t depth = std::exchange(front_.depth, 1);
     leave();
     park(mine, longest);
     enter();
-    depth_ = depth;
+    front_.depth = depth;
     rouse(mine);
     return true;
   }

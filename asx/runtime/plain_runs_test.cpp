@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "asx/runtime/testing/program.hpp"
@@ -207,6 +209,115 @@ TEST(plain_runs, see_the_end_of_a_grace_as_single_steps_do) {  // R-137, R-284
   EXPECT_EQ(plain.polls, told.polls);
   EXPECT_EQ(plain.untold, told.untold);
   EXPECT_LE(plain.untold, 1U);
+}
+
+// The machine's clock, which moves by itself and is read only where somebody asks.
+struct asked_clock {
+  std::uint64_t ns = 0;
+  std::uint64_t reads = 0;
+  runtime_config config() {
+    runtime_config c;
+    c.journaling = journal_mode::off;
+    c.behaviour.ghosts = ghost_mode::off;
+    c.clock = {this,
+               [](void* self) noexcept {
+                 auto& clock = *static_cast<asked_clock*>(self);
+                 ++clock.reads;
+                 return instant{clock.ns};
+               },
+               true};
+    c.park = {this,
+              [](void* self, instant, instant until) noexcept {
+                auto& clock = *static_cast<asked_clock*>(self);
+                if (!until.is_none() && until.ns > clock.ns) clock.ns = until.ns;
+              },
+              nullptr};
+    return c;
+  }
+};
+body yields(int times, std::function<void(cx&)> each) {
+  return {[times, each = std::move(each)](cx& c) mutable {
+    each(c);
+    if (times-- == 0) return poll_result::ready;
+    c.yield();
+    return poll_result::pending;
+  }};
+}
+
+TEST(plain_runs, read_a_clock_of_the_machine_when_somebody_asks) {
+  asked_clock clock;
+  runtime rt(clock.config());
+  body quiet = yields(1000, [&](cx&) { clock.ns += 100; });
+  testing::must_spawn(rt, rt.root(), quiet, {}, false);
+  rt.run_until_idle();
+  EXPECT_LT(clock.reads, 50U) << "nobody asked in a thousand dispatches";
+  std::uint64_t asked = 0;
+  body curious = yields(1000, [&](cx& c) {
+    clock.ns += 100;
+    if (++asked % 10 != 0) return;
+    EXPECT_EQ(c.now().ns, clock.ns);
+    clock.ns += 7;
+    EXPECT_EQ(c.now().ns, clock.ns - 7) << "it is one moment in one dispatch";
+  });
+  const std::uint64_t before = clock.reads;
+  testing::must_spawn(rt, rt.root(), curious, {}, false);
+  rt.run_until_idle();
+  EXPECT_GE(clock.reads - before, 100U);
+  EXPECT_LT(clock.reads - before, 200U);
+}
+
+// Whatever is written down with a time, or counted from one, has the one of its dispatch, however long it is since
+// somebody has asked.
+TEST(plain_runs, know_what_time_it_is_when_something_depends_on_it) {
+  asked_clock clock;
+  runtime rt(clock.config());
+  instant woken = instant::none();
+  const auto sleeps = [&](cx& c, slab_key& timer, bool& is_set) {
+    if (std::exchange(is_set, true)) {
+      woken = c.now();
+      return poll_result::ready;
+    }
+    EXPECT_EQ(c.kernel().register_timer(c, c.now() + duration::nanoseconds(1'000), timer), status::ok);
+    return poll_result::pending;
+  };
+  body sleeper{[&, timer = slab_key{}, is_set = false, polls = 0](cx& c) mutable {
+    if (++polls < 10) {
+      c.yield();
+      return poll_result::pending;
+    }
+    return sleeps(c, timer, is_set);
+  }};
+  std::uint64_t began = 0;
+  body busy = yields(200, [&](cx& c) {
+    clock.ns += 100;
+    if (began == 0 && c.kernel().live_timers() != 0) began = clock.ns;
+  });
+  testing::must_spawn(rt, rt.root(), sleeper, {}, false);
+  testing::must_spawn(rt, rt.root(), busy, {}, false);
+  rt.run_until_quiescent();
+  EXPECT_GE(woken.ns, began - 100 + 1'000) << "it slept from the moment in which it asked";
+  EXPECT_LE(woken.ns, began + 1'200) << "and was woken among dispatches that ask nothing";
+
+  // A cancel says when it was asked for.
+  body waits{[](cx& c) {
+    static_cast<void>(c.get_waker());
+    return c.checkpoint() == status::ok ? poll_result::pending : poll_result::ready;
+  }};
+  const task_handle victim = testing::must_spawn(rt, rt.root(), waits);
+  std::uint64_t asked_at = 0;
+  body cancels = yields(50, [&, n = 0](cx& c) mutable {
+    clock.ns += 100;
+    if (++n != 40) return;
+    asked_at = clock.ns;
+    EXPECT_EQ(c.kernel().request_cancel(victim), status::ok);
+  });
+  testing::must_spawn(rt, rt.root(), cancels, {}, false);
+  rt.run_until_quiescent();
+  task_outcome result;
+  ASSERT_EQ(rt.kernel().result(victim, result), status::ok);
+  ASSERT_EQ(result.kind(), outcome_kind::cancelled);
+  EXPECT_EQ(result.reason().timestamp.ns, asked_at);
+  EXPECT_EQ(rt.kernel().release_task(victim), status::ok);
 }
 
 TEST(plain_runs, are_what_single_steps_and_journalled_runs_are) {

@@ -22,6 +22,8 @@ namespace asx {
 struct clock_port {
   void* context = nullptr;
   instant (*read)(void* context) noexcept = nullptr;
+  /// The machine's: what it says moves by itself, so nobody can tell that a step where nobody asked has not read it.
+  bool may_be_late = false;
 
   [[nodiscard]] instant now() const noexcept { return read(context); }
 };
@@ -60,7 +62,7 @@ class ASX_API steady_clock {
   [[nodiscard]] instant now() const noexcept;
 
   [[nodiscard]] clock_port port() noexcept {
-    return {this, [](void* self) noexcept { return static_cast<const steady_clock*>(self)->now(); }};
+    return {this, [](void* self) noexcept { return static_cast<const steady_clock*>(self)->now(); }, true};
   }
 
  private:

@@ -132,7 +132,8 @@ std::optional<instant> runtime_core::worth_waiting(const patience& how) noexcept
 
 std::uint64_t runtime_core::step_plainly(std::uint32_t worker, std::uint64_t most, instant until) noexcept {
   if (config_.policy.is_on || is_observed()) return 0;
-  const time_source time = is_virtual() ? time_source{} : time_source{config_.clock.context, config_.clock.read};
+  const clock_port& c = config_.clock;
+  const time_source time = is_virtual() ? time_source{} : time_source{c.context, c.read, c.may_be_late};
   kernel_.set_time(now());
   return kernel_.run_plain(worker, time, std::min(most, plain_in_a_row), earlier(until, forced_at_));
 }

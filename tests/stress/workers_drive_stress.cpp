@@ -129,6 +129,45 @@ TEST(workers_drive_stress, is_run_by_whoever_calls) {
   EXPECT_TRUE(rt->shutdown().is_quiescent());
 }
 
+// Who ran it last goes on calling in while another thread begins to: neither is taken for the other, and one of them is
+// inside at a time.
+TEST(workers_drive_stress, who_ran_it_before_calls_in_while_another_one_runs_it) {
+  for (const std::uint32_t workers : {1U, 2U}) {
+    threaded_runtime rt({.workers = workers}, quiet());
+    const hang_guard guard(rt->kernel());
+    std::atomic<std::uint64_t> ended{0};
+    std::uint64_t spawned = 0;
+    const auto counts = [&ended](cx) -> task<> {
+      ended.fetch_add(1, std::memory_order_relaxed);
+      co_return;
+    };
+    const auto spawn_some = [&](std::uint64_t n) {
+      for (std::uint64_t i = 0; i < n; ++i) {
+        EXPECT_EQ(spawn_in(rt->kernel(), rt->root(), {}, counts).code, status::ok);
+      }
+      spawned += n;
+    };
+    const std::uint64_t most = stress::rounds(60);
+    for (std::uint64_t round = 0; round < most && !HasFailure(); ++round) {
+      spawn_some(200);  // Alone for long enough to be the favourite,
+      EXPECT_EQ(rt->run_until_quiescent(UINT64_MAX).ended, status::ok);
+      std::atomic<bool> is_over{false};
+      std::thread other([&] {
+        while (!is_over.load(std::memory_order_acquire)) {
+          EXPECT_EQ(rt->run_until_quiescent(UINT64_MAX).ended, status::ok);
+        }
+      });
+      spawn_some(300);  // and on while the other one takes its place.
+      is_over.store(true, std::memory_order_release);
+      other.join();
+    }
+    EXPECT_EQ(rt->run_until_quiescent(UINT64_MAX).ended, status::ok);
+    EXPECT_EQ(ended.load(), spawned);
+    EXPECT_EQ(rt->kernel().live_tasks(), 0U);
+    EXPECT_TRUE(rt->shutdown().is_quiescent());
+  }
+}
+
 // U-03: a limit of steps is met, said, and the run can be taken up again.
 TEST(workers_drive_stress, ends_a_run_at_its_limit_of_steps) {
   for (const std::uint32_t workers : {1U, 2U, 4U}) {

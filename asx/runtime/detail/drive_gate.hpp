@@ -1,7 +1,7 @@
 // asx/runtime/detail/drive_gate.hpp - the gate of the many-worker drive: who is in the kernel, and in which order.
 //
-//     go_in:   the favourite? --yes--> in
-//                             --no---> its turn (replay) --> the lock --> nobody is the favourite any more --> in
+//     go_in:   the favourite (asx/base/favoured_lock.hpp)? --yes--> in
+//                                                          --no---> its turn (replay) --> the lock --> in
 //     go_out:  who is wanted? --> out --> they are woken
 //
 // 1  One thread is inside at a time. It may go in again, and it may step out and come back as deep as it was.
@@ -15,6 +15,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <list>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -22,7 +23,7 @@
 #include <vector>
 
 #include "asx/base/assert.hpp"
-#include "asx/base/conditional_lock.hpp"
+#include "asx/base/favoured_lock.hpp"
 #include "asx/base/random.hpp"
 #include "asx/runtime/drive_workers.hpp"
 #include "asx/runtime/entry_order.hpp"
@@ -39,13 +40,10 @@ namespace asx::detail {
 
 inline constexpr std::uint32_t nobody = UINT32_MAX;
 inline constexpr std::uint32_t sampled = 16;  // One poll of so many is measured.
-inline constexpr int spins = 100;             // Somebody inside is out again soon.
 // Entries in a row, before a worker need not take the lock any more: at first, and at most.
 inline constexpr std::uint32_t first_patience = 64;
 inline constexpr std::uint32_t last_patience = 1U << 16;
 
-// Its address is the thread's, as long as that lives.
-inline thread_local const char this_thread = 0;
 // The seat that this thread found last, and in which crew: their numbers never come again, as addresses do.
 struct last_seat {
   std::uint32_t crew = 0;
@@ -78,6 +76,22 @@ inline bool can_order_all_threads() noexcept {
   return false;
 }
 #endif
+
+// What the lock needs of the machine.
+struct lock_machine {
+  static constexpr int spins = 100;  // Somebody inside is out again soon.
+  static void relax() noexcept { detail::relax(); }
+  static void wait(const std::atomic<bool>&, bool, int times) noexcept {
+    times < spins ? relax() : std::this_thread::yield();
+  }
+  // Without it two would be inside. It was there at the start; it may be out of memory for a moment.
+  static void order_all_threads() noexcept {
+    for (int i = 0; !detail::order_all_threads(); ++i) {  // asx: bounded by its tries
+      ASX_ASSERT(i < 10'000, "the system refuses membarrier, which it had; do not forbid it to a running program");
+      std::this_thread::yield();
+    }
+  }
+};
 
 // Lets threads go on one at a time, in the order that was recorded: whoever comes to the gate stands still until it is
 // its turn. When the order is over, so is this.
@@ -130,13 +144,12 @@ class worker_gate {
  protected:
   struct alignas(64) seat {  // Of one thread: not on a line with another's.
     std::uint32_t number = 0;
-    std::atomic<const void*> thread{nullptr};  // Whose it is; null before it has come.
-    std::atomic<bool> is_in{false};            // As the favourite.
+    std::atomic<const void*> thread{nullptr};  // Whose it is now; null before it has come.
+    lock_seat* door = nullptr;                 // That thread's, for ever; written by itself.
     standing own;
     thread_parker parker;
     // What it is out for is measured by itself alone.
-    std::uint64_t entries = 0;       // How often it came in,
-    std::uint64_t entries_then = 0;  // and had when it left
+    std::uint64_t entries_then = 0;  // How often it had come in when it left.
     instant left_at = instant::none();
     // What follows is written inside.
     bool is_idle = false;
@@ -145,7 +158,8 @@ class worker_gate {
     std::uint64_t seen_out = 0;   // and had when somebody looked around last.
   };
 
-  worker_gate(const threads_config& how, std::uint32_t workers) : how_to_(how), count_(workers), seats_(workers) {
+  worker_gate(const threads_config& how, std::uint32_t workers)
+      : how_to_(how), count_(workers), seats_(workers), doors_(workers) {
     if (is_ordered()) orders.fetch_add(1, std::memory_order_relaxed);  // Relaxed: as where it is asked.
     if (how.replay != nullptr) turns_.emplace(*how.replay);
     for (std::uint32_t w = 0; w < count_; ++w) seats_[w].number = w;
@@ -155,39 +169,59 @@ class worker_gate {
   }
 
   /// Those among the idle for whom there is something; they count as awake from here on. Asked by whoever goes out.
-  virtual std::uint64_t who_is_wanted() noexcept = 0;
+  /// `is_news`: the kernel has some since it was asked last.
+  virtual std::uint64_t who_is_wanted(bool is_news) noexcept = 0;
   virtual void wake(std::uint64_t wanted) noexcept = 0;
 
   void shut(runtime& rt) noexcept {
     core_ = &rt;
     is_fast_ = !is_ordered() && can_order_all_threads();
+    gate_front* const front = how_to_.disturbance == 0 ? &front_ : nullptr;  // Who is disturbed goes the long way.
     rt.kernel().set_gate(
         {this, [](void* self) noexcept { static_cast<worker_gate*>(self)->enter(); },
          [](void* self) noexcept { static_cast<worker_gate*>(self)->leave(); },
          [](void* self, standing& keep) noexcept { return static_cast<worker_gate*>(self)->step_out(keep); },
          [](void* self, std::uint32_t depth, standing& kept) noexcept {
            static_cast<worker_gate*>(self)->step_in(depth, kept);
-         }});
+         },
+         front});
   }
 
   // ---- in and out
   [[nodiscard]] bool is_mine() const noexcept {
     // Relaxed: it is this thread's own mark only if this thread wrote it.
-    return owner_.load(std::memory_order_relaxed) == &this_thread;
+    return front_.owner.load(std::memory_order_relaxed) == &this_thread;
   }
-  void sit(seat& at) noexcept {
-    at.thread.store(&this_thread, std::memory_order_relaxed);  // Relaxed: only this thread looks for it.
-    last = {number_, &at};
+  /// It is worker `at` from here on; false: there is no memory for that. Another thread that was it may be on its way
+  /// in: it sees behind the lock that the seat is not its own any more. One that is out waits to come back first.
+  bool sit(seat& at) noexcept {
+    lock_for_once();
+    while (at.out != 0) {  // asx: bounded by what is the user's in a call of the thread that was it
+      front_.lock.leave();
+      std::this_thread::yield();
+      lock_for_once();
+    }
+    lock_seat* const door = own_door();
+    if (door != nullptr) {
+      door->thread.store(&this_thread, std::memory_order_relaxed);  // Relaxed: only this thread looks for it.
+      at.door = door;
+      at.thread.store(&this_thread, std::memory_order_relaxed);  // As above.
+      last = {number_, &at};
+    }
+    front_.lock.leave();
+    return door != nullptr;
+  }
+  // Relaxed: a seat has this thread's mark only if this thread put it there.
+  [[nodiscard]] static bool has_my_mark(const seat& s) noexcept {
+    return s.thread.load(std::memory_order_relaxed) == &this_thread;
   }
   /// Null for a thread that is no worker.
   [[nodiscard]] seat* own_seat() noexcept {
-    // Relaxed: a seat has this thread's mark only if this thread put it there.
-    const auto has_my_mark = [](const seat& s) { return s.thread.load(std::memory_order_relaxed) == &this_thread; };
     if (last.crew == number_) [[likely]] {
       seat* const found = static_cast<seat*>(last.seat);
       if (found == nullptr || has_my_mark(*found)) return found;
     }
-    const auto found = std::find_if(seats_.begin(), seats_.end(), has_my_mark);
+    const auto found = std::find_if(seats_.begin(), seats_.end(), &has_my_mark);
     last = {number_, found == seats_.end() ? nullptr : &*found};
     return static_cast<seat*>(last.seat);
   }
@@ -200,17 +234,17 @@ class worker_gate {
   }
   void enter() noexcept {
     if (is_mine()) {
-      ++depth_;
+      ++front_.depth;
       return;
     }
     go_in(own_seat());
-    depth_ = 1;
+    front_.depth = 1;
   }
   void leave() noexcept {
-    if (--depth_ == 0) go_out();
+    if (--front_.depth == 0) go_out();
   }
   std::uint32_t step_out(standing& keep) noexcept {
-    const std::uint32_t depth = depth_;
+    const std::uint32_t depth = front_.depth;
     seat* const mine = own_seat();
     if (mine == nullptr) {
       if (own_standing(nullptr) == nullptr) {
@@ -223,7 +257,7 @@ class worker_gate {
       const bool is_counted = ++mine->times_out % sampled == 0 && count_ > 1;
       if (is_counted && core_->kernel().is_polling()) {
         mine->left_at = machine_.now();
-        mine->entries_then = mine->entries;
+        mine->entries_then = mine->door->entries;
       }
     }
     go_out();
@@ -234,7 +268,7 @@ class worker_gate {
     const bool is_measured = mine != nullptr && !mine->left_at.is_none();
     const instant back_at = is_measured ? machine_.now() : instant::none();
     go_in(mine);
-    depth_ = depth;
+    front_.depth = depth;
     if (kept.out_of == this) {
       innermost = kept.around;
       if (mine == nullptr) resident_ = nullptr;  // It is in the kernel, and nowhere else.
@@ -244,13 +278,14 @@ class worker_gate {
     if (!is_measured) return;
     // Between two entries: a poll that comes back all the time cannot be done beside another one, however long it is.
     std::uint64_t took = (back_at - std::exchange(mine->left_at, instant::none())).ns;
-    took /= mine->entries - mine->entries_then;
+    took /= mine->door->entries - mine->entries_then;
     if (turns_) took = turns_->number().value_or(took);
     if (how_to_.record != nullptr) record([&](entry_order& to) { to.measure(took); });
     typical_ns_ = (3 * typical_ns_ + took) / 4;
   }
 
   // ---- what is recorded, and played again
+  [[nodiscard]] bool is_ordered() const noexcept { return how_to_.replay != nullptr || has_record_; }
   template <class Write>
   void record(Write write) noexcept {
 #if defined(__cpp_exceptions)
@@ -281,19 +316,39 @@ class worker_gate {
     return now;
   }
 
-  // ---- for whoever derives from it; from `depth_` on, of the thread that is inside
+  // ---- for whoever derives from it; from the front on, of the thread that is inside
   threads_config how_to_;
   const std::uint32_t count_;
   std::optional<turns> turns_;
   runtime* core_ = nullptr;
-  std::uint32_t depth_ = 0;
+  gate_front front_;
   std::vector<seat> seats_;
   standing* resident_ = nullptr;  // Whose is in the kernel. Null: a thread's that is no worker.
   std::uint64_t typical_ns_ = 0;  // How long a worker is out between two entries, of late.
   std::uint32_t idle_ = 0;
 
  private:
-  [[nodiscard]] bool is_ordered() const noexcept { return how_to_.replay != nullptr || has_record_; }
+  void lock_for_once() noexcept {
+    if (front_.lock.lock(lock_machine{})) forget_favourite();
+  }
+  /// The one it had before, one that nobody has had, or a new one: it is never another thread's again.
+  [[nodiscard]] lock_seat* own_door() noexcept {
+    const auto has = [this](const void* mark) {
+      return std::find_if(doors_.begin(), doors_.end(),
+                          [mark](const lock_seat& d) { return d.thread.load(std::memory_order_relaxed) == mark; });
+    };
+    if (const auto mine = has(&this_thread); mine != doors_.end()) return &*mine;
+    if (const auto fresh = has(nullptr); fresh != doors_.end()) return &*fresh;
+#if defined(__cpp_exceptions)
+    try {
+      return &doors_.emplace_back();
+    } catch (...) {
+      return nullptr;
+    }
+#else
+    return &doors_.emplace_back();
+#endif
+  }
   void record_entry(const seat* mine) noexcept {
     if (mine == nullptr) {
       how_to_.record->spoil();
@@ -302,85 +357,45 @@ class worker_gate {
     }
   }
   void go_in(seat* mine) noexcept {
-    if (mine != nullptr) ++mine->entries;
     if (how_to_.disturbance != 0) [[unlikely]]
       pause();
-    if (mine != nullptr && favourite_.load(std::memory_order_relaxed) == mine && go_in_as_favourite(*mine)) return;
+    if (mine != nullptr && front_.lock.enter_as_favourite(&this_thread)) {
+      front_.owner.store(&this_thread, std::memory_order_relaxed);  // Relaxed: only its writer asks for it.
+      return;
+    }
     if (turns_) [[unlikely]]
       turns_->wait(mine == nullptr ? nobody : mine->number);
-    for (int i = 0; i < spins && !lock_.try_lock(); ++i) {  // asx: bounded by spins
-      if (i + 1 == spins) lock_.lock();
-      relax();
-    }
-    seat* const before = favourite_.load(std::memory_order_relaxed);  // Relaxed: written under the lock alone.
-    if (before != nullptr) [[unlikely]]
-      shut_out(*before);
-    owner_.store(&this_thread, std::memory_order_relaxed);  // Relaxed: only its writer asks for it.
+    if (front_.lock.lock(lock_machine{})) [[unlikely]]
+      forget_favourite();
+    if (mine != nullptr && !has_my_mark(*mine)) mine = nullptr;  // Somebody else has become that worker.
+    front_.owner.store(&this_thread, std::memory_order_relaxed);
+    if (mine != nullptr) ++mine->door->entries;
     if (how_to_.record != nullptr) [[unlikely]]
       record_entry(mine);
     install(own_standing(mine));
     if (mine == nullptr || mine != std::exchange(last_in_, mine)) {
       in_a_row_ = 0;
     } else if (++in_a_row_ >= patience_ && idle_ + 1 >= count_ && is_fast_) {
-      favour(*mine);
+      front_.lock.favour(*mine->door);
+      favoured_since_ = mine->door->entries;
     }
   }
   void go_out() noexcept {
-    const std::uint64_t wanted = idle_ == 0 ? 0 : who_is_wanted();
-    owner_.store(nullptr, std::memory_order_relaxed);
-    if (is_in_as_favourite_) {
-      // Release: pairs with the acquire of who shuts it out. Nothing of it is touched behind this.
-      last_in_->is_in.store(false, std::memory_order_release);
-    } else {
-      lock_.unlock();
-    }
+    const std::uint64_t news = core_->kernel().news();
+    const bool is_news = std::exchange(front_.seen_news, news) != news;
+    const std::uint64_t wanted = idle_ == 0 ? 0 : who_is_wanted(is_news);
+    front_.owner.store(nullptr, std::memory_order_relaxed);
+    front_.lock.leave();
     if (wanted != 0) [[unlikely]]
       wake(wanted);
     if (how_to_.disturbance != 0) [[unlikely]]
       pause();
   }
-
-  // ---- the favourite: a worker that has been in and out alone for a while does so without the lock. It says that it
-  // is in and then looks whether it is still the favourite; whoever else comes takes the lock, takes the favour away,
-  // lets every thread pass a barrier, and then waits until the favourite is out. Either the favourite sees that it is
-  // none any more, or the other one sees that it is in.
-  [[nodiscard]] bool go_in_as_favourite(seat& mine) noexcept {
-    mine.is_in.store(true, std::memory_order_relaxed);    // Relaxed: the other one's barrier orders it.
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // For the compiler alone; nothing is executed.
-    if (favourite_.load(std::memory_order_relaxed) != &mine) [[unlikely]] {
-      mine.is_in.store(false, std::memory_order_release);  // As in go_out.
-      return false;
-    }
-    owner_.store(&this_thread, std::memory_order_relaxed);
-    is_in_as_favourite_ = true;
-    ++favoured_;
-    return true;
-  }
-  void favour(seat& mine) noexcept {
-    mine.is_in.store(true, std::memory_order_relaxed);  // Release by the lock: nobody looks before having taken it.
-    favourite_.store(&mine, std::memory_order_relaxed);
-    is_in_as_favourite_ = true;
-    favoured_ = 0;
-    lock_.unlock();
-  }
-  // Without it two would be inside. It was there at the start; it may be out of memory for a moment.
-  static void wait_for_barrier() noexcept {
-    for (int i = 0; !order_all_threads(); ++i) {  // asx: bounded by its tries
-      ASX_ASSERT(i < 10'000, "the system refuses membarrier, which it had; do not forbid it to a running program");
-      std::this_thread::yield();
-    }
-  }
-  // Under the lock.
-  void shut_out(seat& other) noexcept {
-    favourite_.store(nullptr, std::memory_order_relaxed);
-    wait_for_barrier();
-    // Acquire: what it did inside is seen.
-    for (int i = 0; other.is_in.load(std::memory_order_acquire); ++i) {  // asx: bounded by its stay
-      i < spins ? relax() : std::this_thread::yield();
-    }
-    is_in_as_favourite_ = false;
+  // Who was the favourite for a while may be it again soon; who was not, later and later.
+  void forget_favourite() noexcept {
+    const std::uint64_t times = last_in_->door->entries - favoured_since_;
     in_a_row_ = 0;
-    patience_ = favoured_ > patience_ ? first_patience : std::min(2 * patience_, last_patience);
+    patience_ = times > patience_ ? first_patience : std::min(2 * patience_, last_patience);
   }
   // Whose standing the kernel has now; it stays there until another thread comes.
   void install(standing* own) noexcept {
@@ -409,17 +424,14 @@ class worker_gate {
   const bool has_record_ = how_to_.record != nullptr;  // There was one: what cannot be written is given up.
   bool is_fast_ = false;                               // There may be a favourite.
   steady_clock machine_;
-  conditional_lock lock_{true};
-  std::atomic<seat*> favourite_{nullptr};
-  std::atomic<const void*> owner_{nullptr};  // The thread that is inside.
-  // What follows is of that thread.
+  std::list<lock_seat> doors_;  // Of every thread that was ever a worker.
+  // What follows is of the thread that is inside.
   seat* last_in_ = nullptr;
   std::uint32_t in_a_row_ = 0;  // Entries of that one.
   std::uint32_t patience_ = first_patience;
-  bool is_in_as_favourite_ = false;
-  std::uint64_t favoured_ = 0;  // Entries of the favourite.
-  instant played_{};            // The last time from the order,
-  instant played_at_{};         // and the machine's at that moment.
+  std::uint64_t favoured_since_ = 0;  // How often the favourite had come in before it was that.
+  instant played_{};                  // The last time from the order,
+  instant played_at_{};               // and the machine's at that moment.
 };
 
 }  // namespace asx::detail
