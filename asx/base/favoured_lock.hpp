@@ -7,7 +7,7 @@
 // 1  One thread is inside at a time, and sees what those before it wrote there.
 // 2  The favourite's way has no exchange and no barrier: whoever comes between pays for both. Either the favourite sees
 //    that it is none any more, or the other one sees that it is in.
-// 3  A seat is of one thread for its whole life: no other thread goes in by it, not even after that one.
+// 3  A seat is of one thread: as long as that lives, no other one goes in by it.
 //
 // Cancel points: none. Threads: any. Lifetime: seats outlive the lock's use of them, and it is dropped free.
 #pragma once
@@ -61,6 +61,7 @@ class basic_favoured_lock {
   /// sleep. True: there was a favourite, who is none any more.
   template <class Machine>
   bool lock(const Machine& machine) noexcept {
+    static_assert(Machine::spins > 0);
     for (int i = 0; i < Machine::spins && !lock_.try_lock(); ++i) {  // asx: bounded by spins
       if (i + 1 == Machine::spins) lock_.lock();
       machine.relax();

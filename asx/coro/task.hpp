@@ -110,15 +110,12 @@ class op_awaiter final : public waiting_op {
   ASX_ALWAYS_INLINE bool await_ready() {
     if (promise_.root->must_yield()) return false;
     if constexpr (can_be_prompt) {
-      if (may_have_gates() ? is_ready_inside() : op_.is_ready_now(promise_.root->context)) [[likely]] {
-        promise_.root->count_ready();
-        return is_prompt_ = true;
-      }
+      if (may_have_gates()) [[unlikely]]
+        return poll_inside();
+      if (op_.is_ready_now(promise_.root->context)) [[likely]]
+        return say_prompt();
     }
-    code_ = op_.poll(promise_.root->context);
-    is_answered_ = code_ != status::would_block;
-    if (is_answered_) promise_.root->count_ready();
-    return is_answered_ && (Whole || code_ == status::ok);
+    return poll_first();
   }
   void await_suspend(std::coroutine_handle<> h) noexcept {
     self_ = h;
@@ -151,10 +148,22 @@ class op_awaiter final : public waiting_op {
   static constexpr bool is_quiet = noexcept(std::declval<Op&>().poll(std::declval<cx&>()));
   static constexpr bool can_be_prompt = !Whole && requires(Op& op, cx& c) { op.is_ready_now(c); };
 
+  ASX_ALWAYS_INLINE bool say_prompt() noexcept {
+    promise_.root->count_ready();
+    return is_prompt_ = true;
+  }
+  ASX_ALWAYS_INLINE bool poll_first() {
+    code_ = op_.poll(promise_.root->context);
+    is_answered_ = code_ != status::would_block;
+    if (is_answered_) promise_.root->count_ready();
+    return is_answered_ && (Whole || code_ == status::ok);
+  }
   // Among threads what is ready is taken in the entry that finds it: it stays inside until then.
-  ASX_OUT_OF_THE_WAY bool is_ready_inside() noexcept {
+  ASX_OUT_OF_THE_WAY bool poll_inside() {
     short_stay here(op_.gate());
-    return op_.is_ready_now(promise_.root->context) && here.go_on();
+    if (!op_.is_ready_now(promise_.root->context)) return poll_first();
+    here.go_on();
+    return say_prompt();
   }
   ASX_OUT_OF_THE_WAY auto take_inside() {
     const short_stay here(op_.gate(), short_stay::is_in);

@@ -41,7 +41,9 @@ struct gate_front {
   favoured_lock lock;
   std::atomic<const void*> owner{nullptr};  // The mark of the thread that is inside.
   std::uint32_t depth = 0;
-  std::uint64_t seen_news = 0;  // When somebody looked last for whom there is something.
+  // As long as both are equal, nothing has happened since somebody looked that another thread would be woken for.
+  const std::uint64_t* watched = nullptr;
+  std::uint64_t seen = 0;
 };
 }  // namespace detail
 
@@ -69,6 +71,7 @@ struct standing {
   // Of a thread that has no other place, while it is out: whose gate that is of, and where it is out of besides.
   const void* out_of = nullptr;
   standing* around = nullptr;
+  bool is_seated = false;  // Of a worker, while it is out: it has said so at its seat.
 };
 
 /// Null functions: there is one thread.
@@ -81,10 +84,8 @@ struct gate_port {
   void (*step_in)(void* context, std::uint32_t depth, standing& kept) noexcept = nullptr;
   /// Null: there is no short way.
   detail::gate_front* front = nullptr;
-  /// The kernel's own, written inside: how many are out with what is the user's, since more may come of it; and how
-  /// often something happened that another thread might have to be woken for.
+  /// How many are out with what is the user's: more may come of it. The kernel's own; written inside.
   std::uint32_t* away = nullptr;
-  const std::uint64_t* news = nullptr;
 
   ASX_ALWAYS_INLINE void come_in() const noexcept {
 #if !defined(ASX_ONE_THREAD)
@@ -111,7 +112,7 @@ struct gate_port {
         --at->depth;
         return;
       }
-      if (at->lock.is_in_as_favourite() && *news == at->seen_news) [[likely]] {
+      if (at->lock.is_in_as_favourite() && *at->watched == at->seen) [[likely]] {
         at->depth = 0;
         at->owner.store(nullptr, std::memory_order_relaxed);
         at->lock.leave_as_favourite();
@@ -161,11 +162,8 @@ class short_stay {
   }
   short_stay(const short_stay&) = delete;
   short_stay& operator=(const short_stay&) = delete;
-  /// True. It goes on: another one ends it.
-  ASX_ALWAYS_INLINE bool go_on() noexcept {
-    gate_ = nullptr;
-    return true;
-  }
+  /// It does not end here: another one ends it.
+  ASX_ALWAYS_INLINE void go_on() noexcept { gate_ = nullptr; }
 
  private:
   const gate_port* gate_;

@@ -294,12 +294,11 @@ class ASX_API kernel {
     ASX_ASSERT(live_things_[0] + live_things_[1] == 0, "a gate is set before there is anything to share");
     gate_ = gate;
     gate_.away = &away_;
-    gate_.news = &news_;
     if (gate.enter != nullptr) detail::has_gates.store(true, std::memory_order_relaxed);  // Relaxed: as said there.
   }
   [[nodiscard]] const gate_port& gate_in_use() const noexcept { return gate_; }
-  /// As gate_port::news.
-  [[nodiscard]] std::uint64_t news() const noexcept { return news_; }
+  /// How often a task was queued with another worker than the one that polls, or by nobody's poll.
+  [[nodiscard]] const std::uint64_t& queued_elsewhere() const noexcept { return queued_elsewhere_; }
   /// This thread's part in what follows; for the gate alone.
   void exchange(standing& with) noexcept {
     std::swap(current_, with.current);
@@ -397,6 +396,10 @@ class ASX_API kernel {
   [[nodiscard]] static region_handle handle_of(const region_record& r) noexcept;
 
   void read_late() const noexcept;
+  /// A task was queued with that worker. Outside of polls it may be anybody who did so.
+  void tell_of(std::uint32_t worker) noexcept {
+    if (current_ == nullptr || worker != worker_) ++queued_elsewhere_;
+  }
 
   // admission
   [[nodiscard]] refusal gate(const region_record& r) const noexcept;
@@ -531,9 +534,10 @@ class ASX_API kernel {
   cancel_watch cancel_watch_{};
   gate_port gate_{};
   std::uint32_t away_ = 0;
-  std::uint64_t news_ = 0;  // Tasks that were queued by whoever else ran, and timers: somebody may have to be woken.
+  std::uint64_t queued_elsewhere_ = 0;
   mutable instant now_{};
-  // It is later than that: whoever wants to know it reads the clock. Not while somebody has a deadline.
+  // It is later than that: whoever wants to know it reads the clock. No dispatch begins so while anybody has a
+  // deadline.
   mutable bool is_late_ = false;
   time_source late_{};
   std::uint32_t worker_ = 0;               // Who steps; 0 between steps.

@@ -116,8 +116,8 @@ void kernel::deliver(task_record& t, const cancel_reason& reason, std::uint32_t 
   if (&t == current_ || t.is_polled) {
     t.was_cancelled_in_poll = true;  // Queued again when its poll ends.
   } else if (t.is_queued()) {
-    ++news_;
     sched_.push_cancel(t.home, t, t.cleanup_priority);
+    tell_of(t.home);
     t.queued_by = note(event_kind::task_requeued, t.task().value, t.region->id.value,
                        place_code(lane_code::cancel, t.priority(), t.worker()), t.insertion_seq(), asked);
   } else if (!t.is_leaving) {
@@ -150,7 +150,7 @@ void kernel::strengthen_task(task_record& t, const cancel_reason& reason, std::u
          t.state == task_state::cancelling ? t.cleanup_polls : 0, asked, flags);
   }
   if (t.is_queued() && sched_.push_cancel(t.home, t, t.cleanup_priority)) {
-    ++news_;
+    tell_of(t.home);
     t.queued_by = note(event_kind::task_requeued, t.task().value, t.region->id.value,
                        place_code(lane_code::cancel, t.priority(), t.worker()), t.insertion_seq(), cause);
   }

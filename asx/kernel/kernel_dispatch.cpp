@@ -61,12 +61,14 @@ std::uint64_t place_operand(const task_record& t, wake_code why) noexcept {
 
 // One function says where a task belongs.
 void kernel::enqueue(task_record& t, wake_code why, std::uint64_t cause, std::uint64_t by) noexcept {
-  ++news_;
   if (is_answering(t.state)) {
+    tell_of(t.home);
     sched_.push_plain<lane::cancel>(t.home, t, t.cleanup_priority);
   } else if (!t.left.deadline.is_none()) {
+    tell_of(t.home);
     sched_.push(t.home, t, lane::timed, t.left.priority, t.left.deadline);
   } else {
+    tell_of(worker_);
     sched_.push_plain<lane::ready>(worker_, t, t.left.priority);
   }
   if (log_.mode() == journal_mode::off) return;
@@ -75,7 +77,7 @@ void kernel::enqueue(task_record& t, wake_code why, std::uint64_t cause, std::ui
 
 void kernel::wake(task_record& t, wake_code why, std::uint64_t cause) noexcept {
   if (is_plain(t) && &t != current_ && log_.mode() == journal_mode::off) [[likely]] {  // What enqueue would do.
-    ++news_;
+    tell_of(worker_);
     sched_.push_plain<lane::ready>(worker_, t, t.left.priority);
   } else {
     wake_and_tell(t, why, cause);
@@ -145,6 +147,7 @@ std::uint64_t kernel::run_plain_as(std::uint32_t worker, const time_source& cloc
   if (!is_quiet() || rejects()) return 0;
   late_ = clock;
   const bool may_be_late = clock.may_be_late && until.is_none();
+  task_record* again = nullptr;  // It yields, and nobody else waits: it goes round without a place in the lane.
   for (; done < most; ++done) {  // asx: bounded by `most`
     if (until <= now_) break;    // By the time of the dispatch before, as the drive itself decides.
     if (may_be_late && !has_deadlines()) {
@@ -153,12 +156,15 @@ std::uint64_t kernel::run_plain_as(std::uint32_t worker, const time_source& cloc
       set_time(clock.read(clock.context));
     }
     if (may_be_due(now_) || has_inputs()) break;
-    place* p = sched_.next_plain(worker);
-    if (p == nullptr) {
+    place* p = again;
+    if (p != nullptr) {
+      sched_.go_round(worker, *p, again->left.priority);
+    } else if (p = sched_.next_plain(worker); p == nullptr) {
       p = sched_.next_cancel(worker);
       if (p == nullptr) break;
       fetch_ahead(sched_.after_cancel(worker, p->priority()));
     }
+    again = nullptr;
     auto& t = static_cast<task_record&>(*p);
     worker_ = worker;
     t.home = worker;
@@ -170,7 +176,11 @@ std::uint64_t kernel::run_plain_as(std::uint32_t worker, const time_source& cloc
       const poll_result said = say<IsAlone>(t);
       if (said == poll_result::pending && is_plain_after<IsAlone>(t) && !t.has_panicked) [[likely]] {
         const bool parks = !t.wants_yield && !t.was_woken && (t.took_waker || t.registrations != 0);
-        if (!parks) sched_.push_plain<lane::ready>(worker, t, t.left.priority);
+        if (!parks && sched_.is_alone(worker) && pending_.empty()) {
+          again = &t;
+        } else if (!parks) {
+          sched_.push_plain<lane::ready>(worker, t, t.left.priority);
+        }
       } else {
         after_poll(t, said);
       }
@@ -180,6 +190,7 @@ std::uint64_t kernel::run_plain_as(std::uint32_t worker, const time_source& cloc
     current_ = nullptr;
     settle();
   }
+  if (again != nullptr) sched_.push_plain<lane::ready>(worker, *again, again->left.priority);
   worker_ = 0;
   if constexpr (IsAlone) is_late_ = false;  // The next step reads it itself.
   return done;

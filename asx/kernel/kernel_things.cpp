@@ -150,7 +150,6 @@ status kernel::add_timer(task_record* t, region_record& r, instant deadline, sla
   timer.region = &r;
   timer.deadline = deadline;
   timer.seq = ++next_timer_seq_;
-  ++news_;
   bytes_ += nominal_bytes::timer;
   if (t != nullptr) {
     t->timers.push_back(timer);

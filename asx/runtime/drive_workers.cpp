@@ -117,9 +117,9 @@ class threaded_runtime::crew final : public detail::worker_gate {
   }
   /// Those among the idle for whom there is something: what lies in their own lanes; what another one has too much of;
   /// a timer that nobody else would see in time.
-  [[nodiscard]] std::uint64_t who_is_wanted(bool is_news) noexcept override {
+  [[nodiscard]] std::uint64_t who_is_wanted(bool is_elsewhere) noexcept override {
+    if (!is_elsewhere && is_left_to_the_glance() && resident_ != nullptr) return 0;
     const bool helps = is_help_worth_it();
-    if (!is_news && !helps && glances_ && resident_ != nullptr) return 0;  // All that is left waits for the glance.
     std::uint64_t wanted = 0;
     bool is_any_spare = false;
     for (const seat& s : seats_) {  // asx: bounded by the workers
@@ -140,6 +140,7 @@ class threaded_runtime::crew final : public detail::worker_gate {
     }
     return wanted;
   }
+  [[nodiscard]] bool is_left_to_the_glance() const noexcept override { return glances_ && !is_help_worth_it(); }
   /// It is due before anybody who sleeps would look.
   [[nodiscard]] bool is_timer_unseen() noexcept {
     if (how_to_.is_virtual) return false;

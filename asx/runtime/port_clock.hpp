@@ -5,7 +5,8 @@
 //
 // 1  A port never goes back: each now() is at least the one before it.
 // 2  Both clocks begin at instant 0, so that a program sees the same times in the lab and live (R-93, U-02).
-// 3  Below the drives nobody reads a clock: the drive hands the time down, and a run depends on no other.
+// 3  Below the drives nobody reads a clock of its own: the drive hands down the time, or the port to read it when
+//    somebody asks, and a run depends on no other.
 //
 // Cancel points: none.
 // Threads: a virtual clock has one owner; a steady clock may be read by any thread.

@@ -140,6 +140,24 @@ class ASX_API scheduler {
     ++w.counted.ready_dispatches;
     return first;
   }
+  /// True: whoever is pushed into the ready lane now is whom next_plain gives next. Then go_round does for it what the
+  /// two would, and it has no place in between; it must be pushed instead when something else comes first.
+  [[nodiscard]] ASX_ALWAYS_INLINE bool is_alone(std::uint32_t worker) const noexcept {
+    const worker_lanes& w = at(worker);
+    return w.ready.empty() && w.cancel.empty() && w.timed.size() == 0 && is_plain_ && !is_draining(suggestion());
+  }
+  ASX_ALWAYS_INLINE void go_round(std::uint32_t worker, place& p, std::uint8_t priority) noexcept {
+    worker_lanes& w = at(worker);
+    p.insertion_seq_ = ++w.last_insertion;
+    ASX_ASSERT(p.insertion_seq_ != 0, "insertion numbers never wrap (U-37)");
+    p.priority_ = priority;
+    p.lane_ = lane::ready;
+    p.deadline_ = instant::none();
+    p.take_from(worker);
+    w.is_idle = false;
+    w.streaks.went_from_ready();
+    ++w.counted.ready_dispatches;
+  }
   /// The same when nothing but cancel entries wait and there is nobody to steal from: whether its streak is full or
   /// not, one of them goes. Null, and nothing changed, in every other case.
   [[nodiscard]] place* next_cancel(std::uint32_t worker) noexcept {

@@ -168,6 +168,19 @@ TEST(workers_drive_stress, who_ran_it_before_calls_in_while_another_one_runs_it)
   }
 }
 
+TEST(workers_drive_stress, is_run_by_one_after_it_was_shut_down_by_another) {
+  threaded_runtime rt({.workers = 2}, quiet());
+  const hang_guard guard(rt->kernel());
+  std::deque<body> all(2, yields(1000));
+  must_spawn(*rt, rt->root(), all[0], {}, false);
+  std::thread([&] {
+    const shutdown_result cut = rt->shutdown(duration::seconds(10), 3);  // It does not get to the end in three steps.
+    EXPECT_FALSE(cut.is_quiescent());
+  }).join();
+  EXPECT_EQ(rt->run_until_idle().ended, status::ok);
+  EXPECT_TRUE(rt->shutdown().is_quiescent());
+}
+
 // U-03: a limit of steps is met, said, and the run can be taken up again.
 TEST(workers_drive_stress, ends_a_run_at_its_limit_of_steps) {
   for (const std::uint32_t workers : {1U, 2U, 4U}) {

@@ -162,15 +162,21 @@ class worker_gate {
       : how_to_(how), count_(workers), seats_(workers), doors_(workers) {
     if (is_ordered()) orders.fetch_add(1, std::memory_order_relaxed);  // Relaxed: as where it is asked.
     if (how.replay != nullptr) turns_.emplace(*how.replay);
-    for (std::uint32_t w = 0; w < count_; ++w) seats_[w].number = w;
+    auto door = doors_.begin();
+    for (std::uint32_t w = 0; w < count_; ++w, ++door) {
+      seats_[w].number = w;
+      seats_[w].door = &*door;
+    }
   }
   ~worker_gate() {
     if (is_ordered()) orders.fetch_sub(1, std::memory_order_relaxed);
   }
 
   /// Those among the idle for whom there is something; they count as awake from here on. Asked by whoever goes out.
-  /// `is_news`: the kernel has some since it was asked last.
-  virtual std::uint64_t who_is_wanted(bool is_news) noexcept = 0;
+  /// `is_elsewhere`: somebody was queued with another worker since it was asked last.
+  virtual std::uint64_t who_is_wanted(bool is_elsewhere) noexcept = 0;
+  /// Whoever waits where it was queued waits for who looks around: nobody else is woken for it.
+  [[nodiscard]] virtual bool is_left_to_the_glance() const noexcept = 0;
   virtual void wake(std::uint64_t wanted) noexcept = 0;
 
   void shut(runtime& rt) noexcept {
@@ -201,7 +207,7 @@ class worker_gate {
       std::this_thread::yield();
       lock_for_once();
     }
-    lock_seat* const door = own_door();
+    lock_seat* const door = door_for(at);
     if (door != nullptr) {
       door->thread.store(&this_thread, std::memory_order_relaxed);  // Relaxed: only this thread looks for it.
       at.door = door;
@@ -254,6 +260,7 @@ class worker_gate {
       }
     } else {
       ++mine->out;
+      keep.is_seated = true;
       const bool is_counted = ++mine->times_out % sampled == 0 && count_ > 1;
       if (is_counted && core_->kernel().is_polling()) {
         mine->left_at = machine_.now();
@@ -273,7 +280,7 @@ class worker_gate {
       innermost = kept.around;
       if (mine == nullptr) resident_ = nullptr;  // It is in the kernel, and nowhere else.
     }
-    if (mine == nullptr) return;
+    if (!kept.is_seated) return;  // It may have sat down meanwhile: whoever runs it does.
     --mine->out;
     if (!is_measured) return;
     // Between two entries: a poll that comes back all the time cannot be done beside another one, however long it is.
@@ -331,14 +338,13 @@ class worker_gate {
   void lock_for_once() noexcept {
     if (front_.lock.lock(lock_machine{})) forget_favourite();
   }
-  /// The one it had before, one that nobody has had, or a new one: it is never another thread's again.
-  [[nodiscard]] lock_seat* own_door() noexcept {
-    const auto has = [this](const void* mark) {
-      return std::find_if(doors_.begin(), doors_.end(),
-                          [mark](const lock_seat& d) { return d.thread.load(std::memory_order_relaxed) == mark; });
-    };
-    if (const auto mine = has(&this_thread); mine != doors_.end()) return &*mine;
-    if (const auto fresh = has(nullptr); fresh != doors_.end()) return &*fresh;
+  /// Who sits there first has the seat's own. Another one has the one it had before, or a new one: no other thread that
+  /// lives has had it.
+  [[nodiscard]] lock_seat* door_for(const seat& at) noexcept {
+    const auto mark_of = [](const lock_seat& d) { return d.thread.load(std::memory_order_relaxed); };
+    if (mark_of(*at.door) == nullptr) return at.door;
+    const auto is_mine = [&](const lock_seat& d) { return mark_of(d) == &this_thread; };
+    if (const auto mine = std::find_if(doors_.begin(), doors_.end(), is_mine); mine != doors_.end()) return &*mine;
 #if defined(__cpp_exceptions)
     try {
       return &doors_.emplace_back();
@@ -381,9 +387,10 @@ class worker_gate {
     }
   }
   void go_out() noexcept {
-    const std::uint64_t news = core_->kernel().news();
-    const bool is_news = std::exchange(front_.seen_news, news) != news;
-    const std::uint64_t wanted = idle_ == 0 ? 0 : who_is_wanted(is_news);
+    const std::uint64_t& elsewhere = core_->kernel().queued_elsewhere();
+    const std::uint64_t wanted = idle_ == 0 ? 0 : who_is_wanted(elsewhere != std::exchange(seen_elsewhere_, elsewhere));
+    front_.watched = &elsewhere;
+    front_.seen = idle_ == 0 || is_left_to_the_glance() ? elsewhere : ~elsewhere;
     front_.owner.store(nullptr, std::memory_order_relaxed);
     front_.lock.leave();
     if (wanted != 0) [[unlikely]]
@@ -429,6 +436,7 @@ class worker_gate {
   seat* last_in_ = nullptr;
   std::uint32_t in_a_row_ = 0;  // Entries of that one.
   std::uint32_t patience_ = first_patience;
+  std::uint64_t seen_elsewhere_ = 0;
   std::uint64_t favoured_since_ = 0;  // How often the favourite had come in before it was that.
   instant played_{};                  // The last time from the order,
   instant played_at_{};               // and the machine's at that moment.
