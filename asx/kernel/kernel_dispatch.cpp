@@ -176,11 +176,7 @@ std::uint64_t kernel::run_plain_as(std::uint32_t worker, const time_source& cloc
       const poll_result said = say<IsAlone>(t);
       if (said == poll_result::pending && is_plain_after<IsAlone>(t) && !t.has_panicked) [[likely]] {
         const bool parks = !t.wants_yield && !t.was_woken && (t.took_waker || t.registrations != 0);
-        if (!parks && sched_.is_alone(worker) && pending_.empty()) {
-          again = &t;
-        } else if (!parks) {
-          sched_.push_plain<lane::ready>(worker, t, t.left.priority);
-        }
+        if (!parks && !sched_.push_back(worker, t, t.left.priority)) again = &t;
       } else {
         after_poll(t, said);
       }
@@ -188,7 +184,11 @@ std::uint64_t kernel::run_plain_as(std::uint32_t worker, const time_source& cloc
       run_dispatch(t);
     }
     current_ = nullptr;
-    settle();
+    if (!pending_.empty()) [[unlikely]] {
+      if (again != nullptr) sched_.push_plain<lane::ready>(worker, *again, again->left.priority);
+      again = nullptr;
+      settle_pending();
+    }
   }
   if (again != nullptr) sched_.push_plain<lane::ready>(worker, *again, again->left.priority);
   worker_ = 0;

@@ -104,14 +104,7 @@ class ASX_API scheduler {
     if (config_.has_threads) [[unlikely]]
       return push(worker, p, Into, priority);
     if (p.is_queued()) return false;
-    worker_lanes& w = at(worker);
-    p.put_at(worker);
-    p.insertion_seq_ = ++w.last_insertion;
-    ASX_ASSERT(p.insertion_seq_ != 0, "insertion numbers never wrap (U-37)");
-    p.priority_ = priority;
-    p.lane_ = Into;
-    p.deadline_ = instant::none();
-    (Into == lane::ready ? w.ready : w.cancel).push(p, priority);
+    insert_plain<Into>(at(worker), worker, p, priority);
     return true;
   }
   /// False when it was not queued.
@@ -140,11 +133,16 @@ class ASX_API scheduler {
     ++w.counted.ready_dispatches;
     return first;
   }
-  /// True: whoever is pushed into the ready lane now is whom next_plain gives next. Then go_round does for it what the
-  /// two would, and it has no place in between; it must be pushed instead when something else comes first.
-  [[nodiscard]] ASX_ALWAYS_INLINE bool is_alone(std::uint32_t worker) const noexcept {
-    const worker_lanes& w = at(worker);
-    return w.ready.empty() && w.cancel.empty() && w.timed.size() == 0 && is_plain_ && !is_draining(suggestion());
+  /// For who was just taken from the ready lane: back to its end. False: nothing else waits, so it is whom next_plain
+  /// would give next, and was not pushed. Then go_round does for it what the two would, and it has no place in between;
+  /// it must be pushed after all when something else comes first.
+  [[nodiscard]] ASX_ALWAYS_INLINE bool push_back(std::uint32_t worker, place& p, std::uint8_t priority) noexcept {
+    worker_lanes& w = at(worker);
+    if (w.ready.empty() && w.cancel.empty() && w.timed.size() == 0 && is_plain_ && !is_draining(suggestion())) {
+      return false;
+    }
+    insert_plain<lane::ready>(w, worker, p, priority);
+    return true;
   }
   ASX_ALWAYS_INLINE void go_round(std::uint32_t worker, place& p, std::uint8_t priority) noexcept {
     worker_lanes& w = at(worker);
@@ -226,6 +224,16 @@ class ASX_API scheduler {
     // Acquire: pairs with the release of the lock under which the place was last taken out.
     return p.where_.compare_exchange_strong(seen, worker | place::queued_bit, std::memory_order_acquire,
                                             std::memory_order_relaxed);
+  }
+  template <lane Into>
+  static void insert_plain(worker_lanes& w, std::uint32_t worker, place& p, std::uint8_t priority) noexcept {
+    p.put_at(worker);
+    p.insertion_seq_ = ++w.last_insertion;
+    ASX_ASSERT(p.insertion_seq_ != 0, "insertion numbers never wrap (U-37)");
+    p.priority_ = priority;
+    p.lane_ = Into;
+    p.deadline_ = instant::none();
+    (Into == lane::ready ? w.ready : w.cancel).push(p, priority);
   }
   static void insert(worker_lanes& w, place& p, lane into, std::uint8_t priority, instant deadline) noexcept {
     p.insertion_seq_ = ++w.last_insertion;
