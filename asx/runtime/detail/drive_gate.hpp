@@ -39,7 +39,8 @@
 namespace asx::detail {
 
 inline constexpr std::uint32_t nobody = UINT32_MAX;
-inline constexpr std::uint32_t sampled = 16;  // One poll of so many is measured.
+inline constexpr std::uint32_t sampled = 16;    // One poll of so many is measured,
+inline constexpr std::uint64_t usual_ns = 500;  // and has so long, or twice as long as those before it.
 // Entries in a row, before a worker need not take the lock any more: at first, and at most.
 inline constexpr std::uint32_t first_patience = 64;
 inline constexpr std::uint32_t last_patience = 1U << 16;
@@ -149,8 +150,9 @@ class worker_gate {
     standing own;
     thread_parker parker;
     // What it is out for is measured by itself alone.
-    std::uint64_t entries_then = 0;  // How often it had come in when it left.
-    instant left_at = instant::none();
+    std::uint64_t entries_then = 0;     // How often it had come in when it left.
+    instant left_at = instant::none();  // None: it is not measured.
+    std::uint64_t waited_ns = 0;        // At the gate since then.
     // What follows is written inside.
     bool is_idle = false;
     std::uint32_t out = 0;        // How deep in what is the user's.
@@ -264,6 +266,7 @@ class worker_gate {
       const bool is_counted = ++mine->times_out % sampled == 0 && count_ > 1;
       if (is_counted && core_->kernel().is_polling()) {
         mine->left_at = machine_.now();
+        mine->waited_ns = 0;
         mine->entries_then = mine->door->entries;
       }
     }
@@ -274,6 +277,7 @@ class worker_gate {
     seat* const mine = own_seat();
     const bool is_measured = mine != nullptr && !mine->left_at.is_none();
     const instant back_at = is_measured ? machine_.now() : instant::none();
+    const std::uint64_t waited_ns = is_measured ? mine->waited_ns : 0;  // Without what it waits now.
     go_in(mine);
     front_.depth = depth;
     if (kept.out_of == this) {
@@ -283,9 +287,11 @@ class worker_gate {
     if (!kept.is_seated) return;  // It may have sat down meanwhile: whoever runs it does.
     --mine->out;
     if (!is_measured) return;
-    // Between two entries: a poll that comes back all the time cannot be done beside another one, however long it is.
+    // Between two entries, and not at the gate: a poll that comes back all the time cannot be done beside another one,
+    // however long it is, and one that only waits for the others is no reason to call more of them.
     std::uint64_t took = (back_at - std::exchange(mine->left_at, instant::none())).ns;
-    took /= mine->door->entries - mine->entries_then;
+    took = (took - std::min(took, waited_ns)) / (mine->door->entries - mine->entries_then);
+    took = std::min(took, 2 * typical_ns_ + usual_ns);  // The machine was elsewhere, once: no reason, either.
     if (turns_) took = turns_->number().value_or(took);
     if (how_to_.record != nullptr) record([&](entry_order& to) { to.measure(took); });
     typical_ns_ = (3 * typical_ns_ + took) / 4;
@@ -371,8 +377,11 @@ class worker_gate {
     }
     if (turns_) [[unlikely]]
       turns_->wait(mine == nullptr ? nobody : mine->number);
+    const bool is_measured = mine != nullptr && !mine->left_at.is_none();
+    const instant came_at = is_measured ? machine_.now() : instant::none();
     if (front_.lock.lock(lock_machine{})) [[unlikely]]
       forget_favourite();
+    if (is_measured) mine->waited_ns += (machine_.now() - came_at).ns;
     if (mine != nullptr && !has_my_mark(*mine)) mine = nullptr;  // Somebody else has become that worker.
     front_.owner.store(&this_thread, std::memory_order_relaxed);
     if (mine != nullptr) ++mine->door->entries;
