@@ -3,7 +3,7 @@
 //     drive --now--> clock_port --+--> virtual_clock   stands still until it is moved
 //                                 +--> steady_clock    the machine's, counted from when it was made
 //
-// 1  A port never goes back: each now() is at least the one before it.
+// 1  A port never goes back: each now() is at least the one before it. It calls nothing of the runtime.
 // 2  Both clocks begin at instant 0, so that a program sees the same times in the lab and live (R-93, U-02).
 // 3  Below the drives nobody reads a clock of its own: the drive hands down the time, or the port to read it when
 //    somebody asks, and a run depends on no other.

@@ -138,26 +138,25 @@ class ASX_API scheduler {
   /// it must be pushed after all when something else comes first.
   [[nodiscard]] ASX_ALWAYS_INLINE bool push_back(std::uint32_t worker, place& p, std::uint8_t priority) noexcept {
     worker_lanes& w = at(worker);
-    if (w.ready.empty() && w.cancel.empty() && w.timed.size() == 0 && is_plain_ && !is_draining(suggestion())) {
-      return false;
-    }
+    ASX_ASSERT(is_plain_, "only next_plain and next_cancel give who comes here");
+    if (w.ready.empty() && w.cancel.empty() && w.timed.size() == 0 && !is_draining(suggestion())) return false;
     insert_plain<lane::ready>(w, worker, p, priority);
     return true;
   }
   ASX_ALWAYS_INLINE void go_round(std::uint32_t worker, place& p, std::uint8_t priority) noexcept {
     worker_lanes& w = at(worker);
+    ASX_ASSERT(!p.is_queued(), "nobody has pushed it meanwhile: clocks call nothing");
     p.insertion_seq_ = ++w.last_insertion;
     ASX_ASSERT(p.insertion_seq_ != 0, "insertion numbers never wrap (U-37)");
     p.priority_ = priority;
     p.lane_ = lane::ready;
     p.deadline_ = instant::none();
-    p.take_from(worker);
     w.is_idle = false;
     w.streaks.went_from_ready();
     ++w.counted.ready_dispatches;
   }
-  /// The same when nothing but cancel entries wait and there is nobody to steal from: whether its streak is full or
-  /// not, one of them goes. Null, and nothing changed, in every other case.
+  /// As next_plain, when nothing but cancel entries wait and there is nobody to steal from: whether its streak is full
+  /// or not, one of them goes. Null, and nothing changed, in every other case.
   [[nodiscard]] place* next_cancel(std::uint32_t worker) noexcept {
     worker_lanes& w = at(worker);
     if (!is_plain_ || config_.workers != 1 || !w.has_only_cancel()) return nullptr;

@@ -171,8 +171,8 @@ TEST(workers_drive_stress, who_ran_it_before_calls_in_while_another_one_runs_it)
 TEST(workers_drive_stress, is_run_by_one_after_it_was_shut_down_by_another) {
   threaded_runtime rt({.workers = 2}, quiet());
   const hang_guard guard(rt->kernel());
-  std::deque<body> all(2, yields(1000));
-  must_spawn(*rt, rt->root(), all[0], {}, false);
+  body busy = yields(1000);
+  must_spawn(*rt, rt->root(), busy, {}, false);
   std::thread([&] {
     const shutdown_result cut = rt->shutdown(duration::seconds(10), 3);  // It does not get to the end in three steps.
     EXPECT_FALSE(cut.is_quiescent());

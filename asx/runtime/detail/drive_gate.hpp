@@ -39,8 +39,9 @@
 namespace asx::detail {
 
 inline constexpr std::uint32_t nobody = UINT32_MAX;
-inline constexpr std::uint32_t sampled = 16;    // One poll of so many is measured,
-inline constexpr std::uint64_t usual_ns = 500;  // and has so long, or twice as long as those before it.
+inline constexpr std::uint32_t sampled = 17;  // One of so many is measured; odd, since polls and drops take turns.
+inline constexpr std::uint64_t usual_ns =
+    500;  // More than this and twice the others counts as this and twice the others.
 // Entries in a row, before a worker need not take the lock any more: at first, and at most.
 inline constexpr std::uint32_t first_patience = 64;
 inline constexpr std::uint32_t last_patience = 1U << 16;
@@ -49,6 +50,7 @@ inline constexpr std::uint32_t last_patience = 1U << 16;
 struct last_seat {
   std::uint32_t crew = 0;
   void* seat = nullptr;
+  bool is_measured = false;  // How long it is out of there.
 };
 inline thread_local last_seat last{};
 // Where this thread, which is no worker, runs what is the user's: what that calls is in the same finalizer, or end.
@@ -146,13 +148,14 @@ class worker_gate {
   struct alignas(64) seat {  // Of one thread: not on a line with another's.
     std::uint32_t number = 0;
     std::atomic<const void*> thread{nullptr};  // Whose it is now; null before it has come.
-    lock_seat* door = nullptr;                 // That thread's, for ever; written by itself.
+    lock_seat* door = nullptr;                 // That thread's; written under the lock.
     standing own;
     thread_parker parker;
     // What it is out for is measured by itself alone.
-    std::uint64_t entries_then = 0;     // How often it had come in when it left.
-    instant left_at = instant::none();  // None: it is not measured.
-    std::uint64_t waited_ns = 0;        // At the gate since then.
+    std::uint64_t entries_then = 0;  // How often it had come in when it left.
+    instant left_at = instant::none();
+    std::uint64_t waited_ns = 0;    // At the gate since then.
+    bool is_next_measured = false;  // The last one was longer than usual: was that the machine?
     // What follows is written inside.
     bool is_idle = false;
     std::uint32_t out = 0;        // How deep in what is the user's.
@@ -263,8 +266,9 @@ class worker_gate {
     } else {
       ++mine->out;
       keep.is_seated = true;
-      const bool is_counted = ++mine->times_out % sampled == 0 && count_ > 1;
-      if (is_counted && core_->kernel().is_polling()) {
+      const bool is_counted = (++mine->times_out % sampled == 0 || mine->is_next_measured) && count_ > 1;
+      last.is_measured = is_counted && core_->kernel().is_polling();
+      if (last.is_measured) {
         mine->left_at = machine_.now();
         mine->waited_ns = 0;
         mine->entries_then = mine->door->entries;
@@ -275,7 +279,7 @@ class worker_gate {
   }
   void step_in(std::uint32_t depth, standing& kept) noexcept {
     seat* const mine = own_seat();
-    const bool is_measured = mine != nullptr && !mine->left_at.is_none();
+    const bool is_measured = mine != nullptr && std::exchange(last.is_measured, false);
     const instant back_at = is_measured ? machine_.now() : instant::none();
     const std::uint64_t waited_ns = is_measured ? mine->waited_ns : 0;  // Without what it waits now.
     go_in(mine);
@@ -289,12 +293,13 @@ class worker_gate {
     if (!is_measured) return;
     // Between two entries, and not at the gate: a poll that comes back all the time cannot be done beside another one,
     // however long it is, and one that only waits for the others is no reason to call more of them.
-    std::uint64_t took = (back_at - std::exchange(mine->left_at, instant::none())).ns;
+    std::uint64_t took = (back_at - mine->left_at).ns;
     took = (took - std::min(took, waited_ns)) / (mine->door->entries - mine->entries_then);
-    took = std::min(took, 2 * typical_ns_ + usual_ns);  // The machine was elsewhere, once: no reason, either.
     if (turns_) took = turns_->number().value_or(took);
     if (how_to_.record != nullptr) record([&](entry_order& to) { to.measure(took); });
-    typical_ns_ = (3 * typical_ns_ + took) / 4;
+    const std::uint64_t most = 2 * typical_ns_ + usual_ns;  // The machine was elsewhere, once: no reason, either.
+    mine->is_next_measured = took > most;
+    typical_ns_ = (3 * typical_ns_ + std::min(took, most)) / 4;
   }
 
   // ---- what is recorded, and played again
@@ -377,12 +382,12 @@ class worker_gate {
     }
     if (turns_) [[unlikely]]
       turns_->wait(mine == nullptr ? nobody : mine->number);
-    const bool is_measured = mine != nullptr && !mine->left_at.is_none();
+    const bool is_measured = mine != nullptr && last.is_measured;
     const instant came_at = is_measured ? machine_.now() : instant::none();
     if (front_.lock.lock(lock_machine{})) [[unlikely]]
       forget_favourite();
-    if (is_measured) mine->waited_ns += (machine_.now() - came_at).ns;
     if (mine != nullptr && !has_my_mark(*mine)) mine = nullptr;  // Somebody else has become that worker.
+    if (is_measured && mine != nullptr) mine->waited_ns += (machine_.now() - came_at).ns;
     front_.owner.store(&this_thread, std::memory_order_relaxed);
     if (mine != nullptr) ++mine->door->entries;
     if (how_to_.record != nullptr) [[unlikely]]
