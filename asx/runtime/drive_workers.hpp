@@ -27,9 +27,9 @@
 // values of mutex, watch and broadcast, when they are made, looked at by `visit`, and end; the iterators of for_each;
 // what a select polls. A foreign handle wakes every worker that sleeps.
 //
-// Cancel points: none. Threads: any, while it runs; one at a time calls run and shutdown. Whoever calls them is worker 0
-// from then on, once the thread that was it has come back from what is the user's in a call of its own.
-// Lifetime: as runtime.hpp; the threads end with it. Calls of other threads have returned before it goes.
+// Cancel points: none. Threads: any, while it runs; one at a time calls run and shutdown. Whoever calls them is worker
+// 0 from then on, once the thread that was it has come back from what is the user's in a call of its own. Lifetime: as
+// runtime.hpp; the threads end with it. Calls of other threads have returned before it goes.
 #pragma once
 
 #include <cstdint>
