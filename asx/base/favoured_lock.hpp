@@ -25,7 +25,7 @@ template <template <class> class Atomic>
 struct alignas(64) basic_lock_seat {
   Atomic<const void*> thread{nullptr};  // The mark of that thread.
   Atomic<bool> is_in{false};            // As the favourite.
-  std::uint64_t entries = 0;            // How often it came in, one way or the other; its own thread's.
+  std::uint64_t entries = 0;            // How often that thread came in: as the favourite; else its user counts.
 };
 
 /// `Atomic` is std::atomic; a test puts one in its place that tries every interleaving (tests/interleave).

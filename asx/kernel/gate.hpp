@@ -79,7 +79,8 @@ struct gate_port {
   void* context = nullptr;
   void (*enter)(void* context) noexcept = nullptr;
   void (*leave)(void* context) noexcept = nullptr;
-  /// Out at once, however often it went in; and back in as often. `keep` is for a thread that has no other place.
+  /// Out at once, however often it went in; and back in as often. `keep` is what the way back must know, and where the
+  /// standing lies of a thread that has no other place.
   std::uint32_t (*step_out)(void* context, standing& keep) noexcept = nullptr;
   void (*step_in)(void* context, std::uint32_t depth, standing& kept) noexcept = nullptr;
   /// Null: there is no short way.

@@ -182,10 +182,10 @@ class threaded_runtime::crew final : public detail::worker_gate {
     if (started_ != status::ok) return {started_, 0, instant::none()};
     if (is_over_.load(std::memory_order_relaxed)) return {status::step_limit, 0, instant::none()};  // Relaxed: its own.
     const bool was_inside = is_mine();
-    standing unused;
-    const std::uint32_t depth = was_inside ? step_out(unused) : 0;
+    standing kept;
+    const std::uint32_t depth = was_inside ? step_out(kept) : 0;
     if (own_seat() != &seats_[0] && !sit(seats_[0])) {  // Whoever runs it is worker 0.
-      if (was_inside) step_in(depth, unused);
+      if (was_inside) step_in(depth, kept);
       return {status::resource_exhausted, 0, instant::none()};
     }
     enter();
@@ -208,7 +208,7 @@ class threaded_runtime::crew final : public detail::worker_gate {
     if (is_limited_) run_.steps = most_;  // Those that somebody asked for and did not need are gone, too.
     const run_result out = run_;
     leave();
-    if (was_inside) step_in(depth, unused);
+    if (was_inside) step_in(depth, kept);
     return out;
   }
 

@@ -22,14 +22,15 @@
 // 5  Which worker polls whom is not decided by the seed: two runs may have different digests. A run that was recorded
 //    is played again to the same digest (asx/runtime/entry_order.hpp). The lab explores the orders that threads can
 //    have, with as many virtual workers.
+// 6  Whoever calls run or shutdown is worker 0 from then on, once the thread that was it has come back from what is the
+//    user's in a call of its own: a finalizer there must not wait for that run.
 //
 // Inside, and so not to wait for another thread, are: moves of messages and the ends of what they were moved from;
 // values of mutex, watch and broadcast, when they are made, looked at by `visit`, and end; the iterators of for_each;
 // what a select polls. A foreign handle wakes every worker that sleeps.
 //
-// Cancel points: none. Threads: any, while it runs; one at a time calls run and shutdown. Whoever calls them is worker
-// 0 from then on, once the thread that was it has come back from what is the user's in a call of its own. Lifetime: as
-// runtime.hpp; the threads end with it. Calls of other threads have returned before it goes.
+// Cancel points: none. Threads: any, while it runs; one at a time calls run and shutdown.
+// Lifetime: as runtime.hpp; the threads end with it. Calls of other threads have returned before it goes.
 #pragma once
 
 #include <cstdint>

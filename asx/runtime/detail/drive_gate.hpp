@@ -40,8 +40,8 @@ namespace asx::detail {
 
 inline constexpr std::uint32_t nobody = UINT32_MAX;
 inline constexpr std::uint32_t sampled = 17;  // One of so many is measured; odd, since polls and drops take turns.
-inline constexpr std::uint64_t usual_ns =
-    500;  // More than this and twice the others counts as this and twice the others.
+// A poll that takes more than this and twice what is typical counts as one of just that.
+inline constexpr std::uint64_t usual_ns = 500;
 // Entries in a row, before a worker need not take the lock any more: at first, and at most.
 inline constexpr std::uint32_t first_patience = 64;
 inline constexpr std::uint32_t last_patience = 1U << 16;
