@@ -7,7 +7,7 @@
 // 1  One thread is inside at a time, and sees what those before it wrote there.
 // 2  The favourite's way has no exchange and no barrier: whoever comes between pays for both. Either the favourite sees
 //    that it is none any more, or the other one sees that it is in.
-// 3  A seat is of one thread: as long as that lives, no other one goes in by it.
+// 3  A seat is of one thread: as long as that lives, no other one goes in by it. It may be made inside.
 //
 // Cancel points: none. Threads: any. Lifetime: seats outlive the lock's use of them, and it is dropped free.
 #pragma once
@@ -36,7 +36,8 @@ class basic_favoured_lock {
 
   /// True: it is in. False: nothing has happened, and `lock` is the way in.
   [[nodiscard]] ASX_ALWAYS_INLINE bool enter_as_favourite(const void* me) noexcept {
-    seat* const mine = favourite_.load(std::memory_order_relaxed);  // Relaxed: it is asked again.
+    // Acquire: that seat may be another thread's, which it has made just now.
+    seat* const mine = favourite_.load(std::memory_order_acquire);
     // Relaxed: it is this thread's mark only if this thread wrote it.
     if (mine == nullptr || mine->thread.load(std::memory_order_relaxed) != me) return false;
     mine->is_in.store(true, std::memory_order_relaxed);   // Relaxed: the other one's barrier orders it.
@@ -82,7 +83,7 @@ class basic_favoured_lock {
   void favour(seat& mine) noexcept {
     mine.is_in.store(true, std::memory_order_relaxed);  // Released by the unlock: nobody looks before its own lock.
     favoured_ = &mine;
-    favourite_.store(&mine, std::memory_order_relaxed);  // As above.
+    favourite_.store(&mine, std::memory_order_release);  // Release: whoever sees the seat sees it whole.
     lock_.unlock();
   }
   void leave() noexcept {

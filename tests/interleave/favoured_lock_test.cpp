@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <optional>
 #include <string>
 
 #include "tests/interleave/atomic.hpp"
@@ -77,6 +78,43 @@ TEST(interleave_favour, three_take_turns_and_none_waits_for_ever) {  // laws 1 a
       3, {.executions = 20'000'000, .preemptions = is_long() ? 4U : 2U, .stale_reads = 1});
   EXPECT_TRUE(v.holds) << v.story;
   RecordProperty("executions", std::to_string(v.executions));
+}
+
+// An atomic whose making is a plain write, as that of std::atomic is.
+template <class T>
+class made_atomic : public atomic<T> {
+ public:
+  made_atomic(T value) noexcept : atomic<T>(value) {}
+  [[nodiscard]] T load(std::memory_order order) const noexcept {
+    [[maybe_unused]] const bool is_seen = is_made_;
+    return atomic<T>::load(order);
+  }
+
+ private:
+  plain<bool> is_made_{true};
+};
+
+TEST(interleave_favour, a_seat_made_inside_is_whole_for_whoever_sees_it) {  // law 3
+  struct newcomers : world {
+    using lock_type = asx::basic_favoured_lock<made_atomic>;
+    lock_type lock;
+    std::array<std::optional<lock_type::seat>, 2> seats;
+    plain<unsigned> count{0};
+
+    void run(unsigned thread) override {
+      if (lock.enter_as_favourite(this)) check(false, "law 3: nobody sits there");
+      lock.lock(machine{});
+      lock_type::seat& mine = seats[thread].emplace();
+      mine.thread.store(&mine, std::memory_order_relaxed);
+      lock.favour(mine);
+      count = count + 1;
+      lock.leave();
+    }
+    void end() override { check(count == 2, "law 1: every round has counted"); }
+  };
+  const verdict v = explore<newcomers>(2);
+  EXPECT_TRUE(v.holds) << v.story;
+  EXPECT_GT(v.executions, 100U);
 }
 
 // ---- the checks can fail
