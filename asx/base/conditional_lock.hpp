@@ -16,10 +16,11 @@
 #include <cstdint>
 
 #include "asx/base/assert.hpp"
+#include "asx/base/atomic_word.hpp"
 
 namespace asx {
 
-/// `Atomic` is std::atomic; a test puts one in its place that tries every interleaving (tests/interleave).
+/// `Atomic` is atomic_word; a test puts one in its place that tries every interleaving (tests/interleave).
 template <template <class> class Atomic>
 class ASX_API basic_conditional_lock {
  public:
@@ -82,9 +83,9 @@ void basic_conditional_lock<Atomic>::lock_contended() noexcept {
 #endif
 }
 
-using conditional_lock = basic_conditional_lock<std::atomic>;
+using conditional_lock = basic_conditional_lock<atomic_word>;
 // In the library: nobody else pays for it.
-extern template void basic_conditional_lock<std::atomic>::lock_contended() noexcept;
+extern template void basic_conditional_lock<atomic_word>::lock_contended() noexcept;
 
 /// Holds a conditional_lock for a scope.
 class [[nodiscard]] lock_guard {

@@ -22,6 +22,7 @@
 #include <optional>
 #include <utility>
 
+#include "asx/base/atomic_word.hpp"
 #include "asx/coro/task.hpp"
 #include "asx/kernel/extension.hpp"
 #include "asx/runtime/inbox.hpp"
@@ -34,8 +35,8 @@ namespace detail {
 template <class T>
 struct foreign_state {
   std::optional<T> value;               // Written before `is_settled`, read after.
-  std::atomic<bool> is_settled{false};  // Kept or dropped.
-  std::atomic<std::uint32_t> owners{2};
+  atomic_word<bool> is_settled{false};  // Kept or dropped.
+  atomic_word<std::uint32_t> owners{2};
   foreign_handle handle;     // The promise's.
   bool has_arrived = false;  // The runtime's thread's own.
 

@@ -27,6 +27,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "asx/base/atomic_word.hpp"
 #include "asx/coro/task.hpp"
 #include "asx/kernel/extension.hpp"
 
@@ -170,7 +171,7 @@ class spawned : public coro_root {
   std::optional<task<T>> first_;
   self_function end_body_;
   self_function free_;
-  std::atomic<std::uint32_t> owners_{1};  // The task; a handle is one more.
+  atomic_word<std::uint32_t> owners_{1};  // The task; a handle is one more.
 };
 
 // A reference parameter lives on in the frame. It must refer to the task's own copy of the argument, and not to

@@ -19,6 +19,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "asx/base/atomic_word.hpp"
 #include "asx/base/config.hpp"
 #include "asx/base/favoured_lock.hpp"
 #include "asx/kernel/thread_mark.hpp"
@@ -32,14 +33,14 @@ struct region_record;
 struct task_record;
 
 /// Some runtime of this process has a gate, or had one. Never taken back.
-ASX_API inline constinit std::atomic<bool> has_gates{false};
+ASX_API inline constinit atomic_word<bool> has_gates{false};
 /// How many runtimes of this process write an order of entries, or play one (asx/runtime/entry_order.hpp).
-ASX_API inline constinit std::atomic<std::uint32_t> orders{0};
+ASX_API inline constinit atomic_word<std::uint32_t> orders{0};
 
 /// What the short way in and out needs. All but the lock and the owner is of the thread that is inside.
 struct gate_front {
   favoured_lock lock;
-  std::atomic<const void*> owner{nullptr};  // The mark of the thread that is inside.
+  atomic_word<const void*> owner{nullptr};  // The mark of the thread that is inside.
   std::uint32_t depth = 0;
   // As long as both are equal, nothing has happened since somebody looked that another thread would be woken for.
   const std::uint64_t* watched = nullptr;

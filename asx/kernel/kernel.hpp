@@ -28,6 +28,7 @@
 #include <source_location>
 #include <string_view>
 
+#include "asx/base/atomic_word.hpp"
 #include "asx/base/block_pool.hpp"
 #include "asx/base/config.hpp"
 #include "asx/base/intrusive_list.hpp"
@@ -128,7 +129,7 @@ struct quiescence_result {
 
 /// Where calls from other threads wait until phase 0 takes them in (asx/runtime/inbox.hpp).
 struct input_port {
-  const std::atomic<void*>* waiting = nullptr;  // Null in there: nothing waits.
+  const atomic_word<void*>* waiting = nullptr;  // Null in there: nothing waits.
   void* context = nullptr;
   void (*take)(void* context) noexcept = nullptr;
 };
@@ -529,7 +530,7 @@ class ASX_API kernel {
   journal& log_;
   memory_port memory_;
 
-  const std::atomic<void*> nothing_waits_{nullptr};
+  const atomic_word<void*> nothing_waits_{nullptr};
   input_port outside_{&nothing_waits_, nullptr, nullptr};
   cancel_watch cancel_watch_{};
   gate_port gate_{};

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "asx/base/atomic_word.hpp"
 #include "asx/base/intrusive_list.hpp"
 #include "asx/base/text.hpp"
 #include "asx/journal/event_kind.hpp"
@@ -88,7 +89,7 @@ class ASX_API waiter : public list_hook<struct waiter_tag>, public list_hook<str
   void leave(leave_code how) noexcept;
   void take_place_of(waiter& other) noexcept;
 
-  std::atomic<wait_queue*> queue_{nullptr};
+  atomic_word<wait_queue*> queue_{nullptr};
   kernel* home_ = nullptr;               // Since it first waited.
   detail::task_record* task_ = nullptr;  // Live: it takes its waiters along when it ends.
   std::uint64_t id_ = 0;

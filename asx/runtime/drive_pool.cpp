@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "asx/base/atomic_word.hpp"
 #include "asx/kernel/extension.hpp"
 
 namespace asx {
@@ -33,6 +34,7 @@ struct blocking_pool::shared {
   }
 
   void work() {
+    disturb();
     std::unique_lock lock(guard);
     for (;;) {
       ++idle;
@@ -73,6 +75,7 @@ blocking_pool::blocking_pool(const pool_options& options) noexcept : shared_(new
 blocking_pool::~blocking_pool() {
   if (shared_ == nullptr) return;
   {
+    disturb();
     const std::lock_guard lock(shared_->guard);
     ASX_ASSERT(shared_->first == nullptr, "a pool outlives the runtimes that use it");
     shared_->is_over = true;
@@ -84,6 +87,7 @@ blocking_pool::~blocking_pool() {
 
 std::uint32_t blocking_pool::threads() const noexcept {
   if (shared_ == nullptr) return 0;
+  disturb();
   const std::lock_guard lock(shared_->guard);
   return static_cast<std::uint32_t>(shared_->crew.size());
 }
@@ -105,6 +109,7 @@ status blocking_pool::submit(cx& c, blocking_job& job, std::source_location site
   if (in.was_refused(c.task())) return refuse_for_now();
   if (in.is_live()) {
     if (shared_ == nullptr) return refuse(limit_code::memory, 0);
+    disturb();
     const std::lock_guard lock(shared_->guard);
     const bool is_full =
         shared_->in_flight >= std::uint64_t{shared_->options.threads} + shared_->options.queue || !shared_->has_hands();
@@ -114,6 +119,7 @@ status blocking_pool::submit(cx& c, blocking_job& job, std::source_location site
   }
   const auto give_back = [&] {
     if (!in.is_live()) return;
+    disturb();
     const std::lock_guard lock(shared_->guard);
     --shared_->in_flight;
     --shared_->coming;
@@ -141,6 +147,7 @@ status blocking_pool::submit(cx& c, blocking_job& job, std::source_location site
     return status::ok;
   }
   {
+    disturb();
     const std::lock_guard lock(shared_->guard);
     job.stage_ = blocking_job::stage::queued;
     (shared_->last == nullptr ? shared_->first : shared_->last->next_) = &job;
@@ -162,6 +169,7 @@ void blocking_pool::withdraw(blocking_job& job) noexcept {
   using stage = blocking_job::stage;
   if (job.home_ == nullptr) return;
   if (shared_ != nullptr) {
+    disturb();
     std::unique_lock lock(shared_->guard);  // Of one that has arrived, too: its thread may still be on its way out.
     if (job.stage_ == stage::queued) {
       blocking_job* before = nullptr;

@@ -6,24 +6,25 @@
 #include <csignal>
 #include <cstdio>
 
+#include "asx/base/atomic_word.hpp"
 #include "asx/kernel/report.hpp"
 
 namespace asx {
 namespace {
 
 struct watched_signal {
-  std::atomic<const foreign_handle*> speaks{nullptr};
-  std::atomic<std::uint32_t> what{0};
-  std::atomic<std::uint32_t> inside{0};  // Handlers that may hold `speaks`.
+  atomic_word<const foreign_handle*> speaks{nullptr};
+  atomic_word<std::uint32_t> what{0};
+  atomic_word<std::uint32_t> inside{0};  // Handlers that may hold `speaks`.
   // Of whoever makes and drops the watch:
-  std::atomic<bool> is_taken{false};
+  atomic_word<bool> is_taken{false};
   foreign_handle handle;
   struct sigaction before{};
 };
 
 constexpr int signal_limit = 65;
 std::array<watched_signal, signal_limit> table;
-static_assert(std::atomic<const foreign_handle*>::is_always_lock_free, "a handler may not wait for a lock");
+static_assert(atomic_word<const foreign_handle*>::is_always_lock_free, "a handler may not wait for a lock");
 
 void on_signal(int number) {
   const int before = errno;

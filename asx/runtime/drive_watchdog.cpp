@@ -10,6 +10,8 @@
 #include <new>
 #include <thread>
 
+#include "asx/base/atomic_word.hpp"
+
 namespace asx {
 
 namespace {
@@ -27,6 +29,7 @@ struct watchdog::guard {
   [[nodiscard]] bool is_ready() const noexcept { return watched != nullptr && probes != nullptr; }
 
   void watch() {
+    disturb();
     std::unique_lock lock(door);
     const auto pause = std::chrono::nanoseconds(std::clamp(options.limit, shortest, longest).ns / 2);
     while (!is_over) {
@@ -99,6 +102,7 @@ watchdog::~watchdog() {
   if (guard_ == nullptr) return;
   guard_->home.attach(nullptr);
   {
+    disturb();
     const std::lock_guard lock(guard_->door);
     guard_->is_over = true;
   }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "asx/base/atomic_word.hpp"
 #include "asx/runtime/detail/drive_gate.hpp"
 #include "asx/runtime/entry_order.hpp"
 
@@ -315,7 +316,7 @@ class threaded_runtime::crew final : public detail::worker_gate {
 
   status started_ = status::ok;
   bool is_eager_ = false;  // As in the run that is played, if one is.
-  std::atomic<bool> has_called_{false};
+  atomic_word<bool> has_called_{false};
   // What follows is of whoever is inside.
   std::uint32_t keeper_ = nobody;  // Who sees to the timers, among the idle,
   instant keeper_until_ = instant::none();
@@ -327,7 +328,7 @@ class threaded_runtime::crew final : public detail::worker_gate {
   std::uint64_t most_ = 0;
   patience how_{};
   run_result run_{};
-  std::atomic<bool> is_over_{false};
+  atomic_word<bool> is_over_{false};
   std::vector<std::thread> threads_;
 };
 

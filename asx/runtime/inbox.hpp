@@ -27,6 +27,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "asx/base/atomic_word.hpp"
 #include "asx/base/config.hpp"
 #include "asx/kernel/kernel.hpp"
 #include "asx/runtime/port_park.hpp"
@@ -189,7 +190,7 @@ class ASX_API inbox {
   std::uint32_t calls_ = 0;
   std::uint64_t last_number_ = 0;
   std::uint64_t last_loose_ = 0;           // Handles of no task are numbered apart: a replay may not have them.
-  const std::atomic<void*> always_{this};  // A feed is asked at every step.
+  const atomic_word<void*> always_{this};  // A feed is asked at every step.
   detail::inbox_core* core_ = nullptr;     // Made with the first handle.
   detail::foreign_slot* free_ = nullptr;
 };

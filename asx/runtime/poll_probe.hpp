@@ -17,6 +17,7 @@
 #include <source_location>
 #include <string_view>
 
+#include "asx/base/atomic_word.hpp"
 #include "asx/base/time.hpp"
 #include "asx/model/ids.hpp"
 
@@ -76,9 +77,9 @@ class poll_probe {
   static_assert(offsetof(image, line) == 40, "eleven words hold everything");
 
   std::uint32_t last_turn_ = 0;         // The writer's own.
-  std::atomic<std::uint32_t> turn_{0};  // Odd while a poll goes on.
-  std::array<std::atomic<std::uint32_t>, words> image_{};
-  std::atomic<const char*> file_{""};
+  atomic_word<std::uint32_t> turn_{0};  // Odd while a poll goes on.
+  std::array<atomic_word<std::uint32_t>, words> image_{};
+  atomic_word<const char*> file_{""};
 };
 
 }  // namespace asx

@@ -16,6 +16,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "asx/base/atomic_word.hpp"
 #include "asx/base/config.hpp"
 #include "asx/base/time.hpp"
 
@@ -33,7 +34,7 @@ struct park_port {
 /// (tests/interleave).
 struct ASX_API system_threads {
   template <class T>
-  using atomic = std::atomic<T>;
+  using atomic = atomic_word<T>;
   template <class T>
   using plain = T;
   static constexpr int spins = 64;  // About a microsecond: an answer that is already on its way.
@@ -41,8 +42,8 @@ struct ASX_API system_threads {
   static void relax() noexcept;
   static void yield() noexcept;
   /// Looks and goes to sleep in one step: a wake_one that comes after the look ends it.
-  static void sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value, duration longest) noexcept;
-  static void wake_one(std::atomic<std::uint32_t>& word) noexcept;
+  static void sleep_while(atomic_word<std::uint32_t>& word, std::uint32_t value, duration longest) noexcept;
+  static void wake_one(atomic_word<std::uint32_t>& word) noexcept;
 };
 
 /// Parks one thread.

@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include "asx/base/assert.hpp"
+#include "asx/base/atomic_word.hpp"
 #include "asx/base/intrusive_list.hpp"
 #include "asx/base/time.hpp"
 #include "asx/model/ids.hpp"
@@ -70,7 +71,7 @@ class place : public list_hook<struct lane_hook_tag> {
   instant deadline_ = instant::none();
   task_id task_;
   std::uint32_t heap_index_ = no_index;  // In the timed lane's heap; no_index while it is not there.
-  std::atomic<std::uint32_t> where_{0};  // The worker, and queued_bit while it is in one of its lanes.
+  atomic_word<std::uint32_t> where_{0};  // The worker, and queued_bit while it is in one of its lanes.
   std::uint8_t priority_ = 0;
   lane lane_ = lane::ready;
 };

@@ -30,6 +30,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "asx/base/atomic_word.hpp"
 #include "asx/base/config.hpp"
 #include "asx/base/memory.hpp"
 #include "asx/base/time.hpp"
@@ -279,7 +280,7 @@ class ASX_API scheduler {
   sched_config config_;
   memory_port memory_;
   worker_lanes* workers_ = nullptr;
-  std::atomic<governor> suggestion_{governor::no_preference};
+  atomic_word<governor> suggestion_{governor::no_preference};
   bool is_plain_;          // No threads, and no draws among equals.
   void* block_ = nullptr;  // Workers, their page tables and the pool, in one piece.
   std::size_t block_bytes_ = 0;

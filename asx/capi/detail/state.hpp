@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <span>
 
+#include "asx/base/atomic_word.hpp"
 #include "asx/base/memory.hpp"
 #include "asx/base/slab.hpp"
 #include "asx/capi/asx.h"
@@ -112,7 +113,7 @@ struct asx_journal_writer {
 
   asx_memory hooks{};
   int descriptor = -1;
-  std::atomic<stage> now{stage::fresh};  // Two threads may each make a runtime with it.
+  asx::atomic_word<stage> now{stage::fresh};  // Two threads may each make a runtime with it.
   asx::bin_writer file;
 };
 

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "asx/base/assert.hpp"
+#include "asx/base/atomic_word.hpp"
 #include "asx/base/favoured_lock.hpp"
 #include "asx/base/random.hpp"
 #include "asx/runtime/drive_workers.hpp"
@@ -55,7 +56,7 @@ struct last_seat {
 inline thread_local last_seat last{};
 // Where this thread, which is no worker, runs what is the user's: what that calls is in the same finalizer, or end.
 inline thread_local standing* innermost = nullptr;
-inline std::atomic<std::uint32_t> last_crew{0};
+inline atomic_word<std::uint32_t> last_crew{0};
 
 inline void relax() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
@@ -84,7 +85,7 @@ inline bool can_order_all_threads() noexcept {
 struct lock_machine {
   static constexpr int spins = 100;  // Somebody inside is out again soon.
   static void relax() noexcept { detail::relax(); }
-  static void wait(const std::atomic<bool>&, bool, int times) noexcept {
+  static void wait(const atomic_word<bool>&, bool, int times) noexcept {
     times < spins ? relax() : std::this_thread::yield();
   }
   // Without it two would be inside. It was there at the start; it may be out of memory for a moment.
@@ -104,6 +105,7 @@ class turns {
 
   void wait(std::uint32_t who) noexcept {
     if (who == nobody) return;  // No worker: it has no place in an order.
+    disturb();
     std::unique_lock lock(door_);
     if (running_ == who) running_ = nobody;
     changed_.notify_all();
@@ -115,10 +117,12 @@ class turns {
     rest_.advance();
   }
   void end() noexcept {
+    disturb();
     std::unique_lock lock(door_);
     end(lock);
   }
   [[nodiscard]] bool is_over() noexcept {
+    disturb();
     const std::unique_lock lock(door_);
     return is_over_;
   }
@@ -147,7 +151,7 @@ class worker_gate {
  protected:
   struct alignas(64) seat {  // Of one thread: not on a line with another's.
     std::uint32_t number = 0;
-    std::atomic<const void*> thread{nullptr};  // Whose it is now; null before it has come.
+    atomic_word<const void*> thread{nullptr};  // Whose it is now; null before it has come.
     lock_seat* door = nullptr;                 // That thread's; written under the lock.
     standing own;
     thread_parker parker;

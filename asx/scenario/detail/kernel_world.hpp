@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "asx/base/atomic_word.hpp"
 #include "asx/chan/mpsc.hpp"
 #include "asx/chan/tracked.hpp"
 #include "asx/coro/time.hpp"
@@ -197,7 +198,7 @@ class kernel_world final : public world {
   std::deque<wait_place> waits_;
   std::vector<ref> free_waits_;
   std::uint64_t holds_ = 0;
-  std::atomic<std::uint32_t> fatal_calls_{0};  // By whichever thread, inside or not.
+  atomic_word<std::uint32_t> fatal_calls_{0};  // By whichever thread, inside or not.
 };
 
 message::~message() {
