@@ -39,6 +39,6 @@ if(BUILD_SHARED_LIBS)
 else()
   add_library(asx::c ALIAS asx_c_static)
 endif()
-if(NOT PROJECT_IS_TOP_LEVEL)
-  set_target_properties(asx_c_static asx_c_shared PROPERTIES EXCLUDE_FROM_ALL ON)
+if(NOT ASX_INSTALL)  # For whoever links it, and else not at all.
+  set_target_properties(asx_c_objects asx_c_static asx_c_shared PROPERTIES EXCLUDE_FROM_ALL ON)
 endif()
