@@ -6,7 +6,8 @@
 
 1  A file includes its own component and public headers of components above it in LAYERS, no others.
 2  Clocks, threads, entropy and hash tables stay out of everything but the paths on LAYERS' `machine:` line.
-3  Every header compiles alone, twice in one translation unit.
+3  What threads share word by word is an atomic_word, so that a build for stress disturbs it.
+4  Every header compiles alone, twice in one translation unit.
 
 One line a problem: where, what, what to do. Exit 0 when all is well, 1 on a problem, 2 on a wrong call.
 """
@@ -136,6 +137,11 @@ def check_file(root, path, rank, machine):
             yield (f"{where}: upward include: {component} is below {other} in LAYERS; turn the dependency round "
                    f"(a callback, a port, an intrusive `owned`), or move this file up to {other}")
 
+    if "std::atomic<" in text and not is_test and not relative.startswith("asx/base/atomic_word."):
+        bare = blank_comments_and_strings(text)
+        for m in re.finditer(r"\bstd::atomic<", bare):
+            line = bare.count("\n", 0, m.start()) + 1
+            yield f"{relative}:{line}: std::atomic never dawdles; use atomic_word of asx/base/atomic_word.hpp, so that stress disturbs it"
     if component is None or any(fnmatch.fnmatch("/".join(parts[1:]), glob) for glob in machine):
         return
     if relative.endswith("_bench.cpp"):

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "asx/base/atomic_word.hpp"
+
 namespace asx {
 namespace {
 
@@ -14,7 +16,7 @@ void print_site(const assert_site& site) noexcept {
                site.line, site.function, site.why);
 }
 
-std::atomic<assert_handler> current_handler{&print_site};
+atomic_word<assert_handler> current_handler{&print_site};
 
 }  // namespace
 

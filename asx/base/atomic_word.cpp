@@ -10,16 +10,19 @@ namespace asx {
 
 namespace {
 
+// A thread often begins where one before it ended, at the same addresses: so they are counted.
+constinit std::atomic<std::uint64_t> births{0};
+
 struct mood {
-  splitmix64 draws{reinterpret_cast<std::uintptr_t>(this)};  // Every thread's lies elsewhere.
+  splitmix64 draws{0};
   std::uint64_t asked = 0;
 };
-thread_local mood own;
+constinit thread_local mood own;  // Made without a call: a signal handler may be the first to ask.
 
 }  // namespace
 
 void disturb() noexcept {
-  ++own.asked;
+  if (own.asked++ == 0) own.draws = splitmix64(births.fetch_add(1, std::memory_order_relaxed) + 1);
   const std::uint64_t drawn = own.draws.next();
   if (drawn % 1024 == 0) {
     sched_yield();

@@ -2,6 +2,6 @@
 
 namespace asx {
 
-template void basic_conditional_lock<atomic_word>::lock_contended() noexcept;
+template void basic_conditional_lock<words::atomic>::lock_contended() noexcept;
 
 }  // namespace asx

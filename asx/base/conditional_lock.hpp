@@ -20,7 +20,7 @@
 
 namespace asx {
 
-/// `Atomic` is atomic_word; a test puts one in its place that tries every interleaving (tests/interleave).
+/// `Atomic` is words::atomic; a test puts one in its place that tries every interleaving (tests/interleave).
 template <template <class> class Atomic>
 class ASX_API basic_conditional_lock {
  public:
@@ -83,9 +83,9 @@ void basic_conditional_lock<Atomic>::lock_contended() noexcept {
 #endif
 }
 
-using conditional_lock = basic_conditional_lock<atomic_word>;
+using conditional_lock = basic_conditional_lock<words::atomic>;
 // In the library: nobody else pays for it.
-extern template void basic_conditional_lock<atomic_word>::lock_contended() noexcept;
+extern template void basic_conditional_lock<words::atomic>::lock_contended() noexcept;
 
 /// Holds a conditional_lock for a scope.
 class [[nodiscard]] lock_guard {

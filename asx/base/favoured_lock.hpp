@@ -29,7 +29,7 @@ struct alignas(64) basic_lock_seat {
   std::uint64_t entries = 0;            // How often that thread came in: as the favourite; else its user counts.
 };
 
-/// `Atomic` is atomic_word; a test puts one in its place that tries every interleaving (tests/interleave).
+/// `Atomic` is words::atomic; a test puts one in its place that tries every interleaving (tests/interleave).
 template <template <class> class Atomic>
 class basic_favoured_lock {
  public:
@@ -101,7 +101,7 @@ class basic_favoured_lock {
   seat* favoured_ = nullptr;  // The same, for who is inside: it stays until that one is out.
 };
 
-using favoured_lock = basic_favoured_lock<atomic_word>;
-using lock_seat = basic_lock_seat<atomic_word>;
+using favoured_lock = basic_favoured_lock<words::atomic>;
+using lock_seat = basic_lock_seat<words::atomic>;
 
 }  // namespace asx

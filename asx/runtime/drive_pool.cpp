@@ -47,6 +47,7 @@ struct blocking_pool::shared {
       job.stage_ = stage::running;
       lock.unlock();
       job.run_(job);
+      disturb();
       lock.lock();
       // Said under the lock: once it is marked, whoever withdraws it may let go of the job.
       job.handle_.say(detail::foreign_word::result);

@@ -94,6 +94,10 @@ class a_broken_rule(unittest.TestCase):
         self.plant("asx/runtime/step.cpp", "#include <thread>\n")
         self.assert_refused(self.layers(), "asx/runtime/step.cpp:1")
 
+    def test_an_atomic_that_stress_would_not_disturb_is_refused(self):
+        self.plant("asx/runtime/drive_probe.cpp", "// std::atomic<int>\nstd::atomic<int> word;\n")
+        self.assert_refused(self.layers(), "asx/runtime/drive_probe.cpp:2", "use atomic_word")
+
     def test_a_folder_that_LAYERS_does_not_know_is_refused(self):
         self.plant("asx/attic/old.hpp", "#pragma once\n")
         self.assert_refused(self.layers(), "component 'attic' is not in LAYERS")
