@@ -9,6 +9,11 @@ std::size_t round_up(std::size_t value, std::size_t multiple) noexcept {
   return (value + multiple - 1) / multiple * multiple;
 }
 
+// How many of `each` hold so many. Nothing is added first: where a size has 32 bits, that would be 0 for the most.
+std::size_t parts(std::size_t count, std::size_t each) noexcept {
+  return count / each + (count % each == 0 ? 0 : 1);
+}
+
 }  // namespace
 
 slab_core::slab_core(std::size_t record_size, std::size_t record_alignment, std::uint32_t limit, memory_port memory,
@@ -23,11 +28,11 @@ slab_core::slab_core(std::size_t record_size, std::size_t record_alignment, std:
   std::size_t words = 0;
   unsigned levels = 0;
   for (std::size_t width = limit; levels == 0 || width > 1; ++levels) {
-    width = (width + 63) / 64;
+    width = parts(width, 64);
     offset_[levels] = words;
     words += width;
   }
-  const std::size_t chunk_count = (std::size_t{limit} + chunk_slots - 1) / chunk_slots;
+  const std::size_t chunk_count = parts(limit, chunk_slots);
   auto* const bits = static_cast<std::uint64_t*>(allocate(words * sizeof(std::uint64_t), alignof(std::uint64_t)));
   auto* const chunks = static_cast<std::byte**>(allocate(chunk_count * sizeof(std::byte*), alignof(std::byte*)));
   if (bits == nullptr || chunks == nullptr) {
@@ -45,14 +50,14 @@ slab_core::slab_core(std::size_t record_size, std::size_t record_alignment, std:
     std::uint64_t* const first = bits_ + offset_[level];
     std::fill_n(first, below / 64, ~std::uint64_t{0});
     if (below % 64 != 0) first[below / 64] = (std::uint64_t{1} << (below % 64)) - 1;
-    below = (below + 63) / 64;
+    below = parts(below, 64);
   }
   levels_ = levels;
 }
 
 slab_core::~slab_core() {
   if (levels_ == 0) return;
-  const std::size_t chunk_count = (std::size_t{limit_} + chunk_slots - 1) / chunk_slots;
+  const std::size_t chunk_count = parts(limit_, chunk_slots);
   for (std::size_t i = chunk_count; i-- > 0;) {
     release(chunks_[i], slots_in(i) * slot_size_, slot_alignment_);
   }
@@ -105,7 +110,7 @@ void slab_core::check() const noexcept {
       const bool says = ((bits_[offset_[level] + i / 64] >> (i % 64)) & 1U) != 0;
       ASX_ASSERT(says == (bits_[offset_[level - 1] + i] != 0), "a bit above says whether the word below has one");
     }
-    below = (below + 63) / 64;
+    below = parts(below, 64);
   }
 }
 

@@ -242,6 +242,25 @@ TEST(slab, five_levels_of_free_bits_still_find_the_lowest) {  // law 2
   EXPECT_EQ(core.lowest_free(), core.npos);
 }
 
+TEST(slab, the_highest_limits_have_a_bit_for_each_slot_on_every_machine) {  // law 2
+  struct asked {
+    std::vector<std::size_t> bytes;
+    static void* allocate(void* self, std::size_t bytes, std::size_t) noexcept {
+      static_cast<asked*>(self)->bytes.push_back(bytes);
+      return nullptr;
+    }
+    static void release(void*, void*, std::size_t, std::size_t) noexcept {}
+  };
+  for (const std::uint32_t limit : {UINT32_MAX, UINT32_MAX - 62, UINT32_MAX - 63}) {
+    asked memory;
+    const asx::detail::slab_core core(8, 8, limit, {&memory, &asked::allocate, &asked::release});
+    ASSERT_EQ(memory.bytes.size(), 2U);
+    const std::uint64_t words = (std::uint64_t{limit} + 63) / 64;
+    EXPECT_GT(memory.bytes[0], words * sizeof(std::uint64_t)) << limit;  // The levels above come on top.
+    EXPECT_EQ(memory.bytes[1], words * sizeof(void*)) << limit;
+  }
+}
+
 // ---- Law 3: generations -------------------------------------------------------------------------------------------
 
 TEST(slab, a_key_of_an_earlier_life_never_finds_a_later_one) {  // law 3
