@@ -77,7 +77,7 @@ TEST(workers_drive_stress, runs_what_is_pinned) {
   // In a thread of its own: worker 0 is whoever makes it, and stays where it was pinned.
   std::thread([] {
     threaded_runtime rt({.workers = 2, .is_pinned = true}, quiet());
-    const hang_guard guard(*rt);
+    const hang_guard guard(rt->kernel());
     std::deque<body> all(8, yields(20));
     for (body& b : all) must_spawn(*rt, rt->root(), b, {}, false);
     EXPECT_EQ(rt->run_until_quiescent().ended, status::ok);
@@ -88,7 +88,7 @@ TEST(workers_drive_stress, runs_what_is_pinned) {
 TEST(workers_drive_stress, an_hour_of_virtual_time_is_over_at_once) {
   for (const std::uint32_t workers : {1U, 2U, 4U}) {
     threaded_runtime rt({.workers = workers, .is_virtual = true}, quiet());
-    const hang_guard guard(*rt);
+    const hang_guard guard(rt->kernel());
     const auto began = clock_now();
     body sleeper = sleeps(duration::hours(1));
     must_spawn(*rt, rt->root(), sleeper, {}, false);
@@ -103,7 +103,7 @@ TEST(workers_drive_stress, an_hour_of_virtual_time_is_over_at_once) {
 TEST(workers_drive_stress, a_run_until_idle_waits_for_nothing) {
   for (const bool is_virtual : {true, false}) {
     threaded_runtime rt({.workers = 2, .is_virtual = is_virtual}, quiet());
-    const hang_guard guard(*rt);
+    const hang_guard guard(rt->kernel());
     body sleeper = sleeps(duration::hours(1));
     body quick = yields(10);
     must_spawn(*rt, rt->root(), sleeper, {}, false);
@@ -116,7 +116,7 @@ TEST(workers_drive_stress, a_run_until_idle_waits_for_nothing) {
 
 TEST(workers_drive_stress, is_run_by_whoever_calls) {
   threaded_runtime rt({.workers = 3}, quiet());
-  const hang_guard guard(*rt);
+  const hang_guard guard(rt->kernel());
   std::deque<body> all(12, yields(10));
   for (std::size_t i = 0; i < 4; ++i) must_spawn(*rt, rt->root(), all[i], {}, false);
   std::thread([&] { EXPECT_EQ(rt->run_until_quiescent().ended, status::ok); }).join();
@@ -134,7 +134,7 @@ TEST(workers_drive_stress, is_run_by_whoever_calls) {
 TEST(workers_drive_stress, who_ran_it_before_calls_in_while_another_one_runs_it) {
   for (const std::uint32_t workers : {1U, 2U}) {
     threaded_runtime rt({.workers = workers}, quiet());
-    const hang_guard guard(*rt);
+    const hang_guard guard(rt->kernel());
     std::atomic<std::uint64_t> ended{0};
     std::uint64_t spawned = 0;
     const auto counts = [&ended](cx) -> task<> {
@@ -170,7 +170,7 @@ TEST(workers_drive_stress, who_ran_it_before_calls_in_while_another_one_runs_it)
 
 TEST(workers_drive_stress, is_run_by_one_after_it_was_shut_down_by_another) {
   threaded_runtime rt({.workers = 2}, quiet());
-  const hang_guard guard(*rt);
+  const hang_guard guard(rt->kernel());
   body busy = yields(1000);
   must_spawn(*rt, rt->root(), busy, {}, false);
   std::thread([&] {
@@ -185,7 +185,7 @@ TEST(workers_drive_stress, is_run_by_one_after_it_was_shut_down_by_another) {
 TEST(workers_drive_stress, ends_a_run_at_its_limit_of_steps) {
   for (const std::uint32_t workers : {1U, 2U, 4U}) {
     threaded_runtime rt({.workers = workers}, quiet());
-    const hang_guard guard(*rt);
+    const hang_guard guard(rt->kernel());
     std::atomic<std::uint32_t> polls{0};  // Of a size that every machine has.
     std::atomic<bool> is_over{false};
     body endless{[&](cx& c) {
@@ -208,7 +208,7 @@ TEST(workers_drive_stress, ends_a_run_at_its_limit_of_steps) {
 
 TEST(workers_drive_stress, a_run_from_inside_a_poll_is_refused) {
   threaded_runtime rt({.workers = 2}, quiet());
-  const hang_guard guard(*rt);
+  const hang_guard guard(rt->kernel());
   std::atomic<int> refused{0};
   body asks{[&](cx&) {
     if (rt->run_until_idle().ended == status::reentrant) refused.fetch_add(1);
@@ -221,7 +221,7 @@ TEST(workers_drive_stress, a_run_from_inside_a_poll_is_refused) {  // R-212
 
 TEST(workers_drive_stress, ten_thousand_that_wait_cost_no_processor) {  // law 4
   threaded_runtime rt({.workers = 4}, quiet());
-  const hang_guard guard(*rt);
+  const hang_guard guard(rt->kernel());
   std::deque<body> all;
   for (int i = 0; i < 10'000; ++i) {
     all.push_back({[](cx& c) {
@@ -250,7 +250,7 @@ TEST(workers_drive_stress, ten_thousand_that_wait_cost_no_processor) {  // law 4
 
 TEST(workers_drive_stress, a_long_poll_keeps_nobody_waiting_while_somebody_is_idle) {  // laws 2, 4
   threaded_runtime rt({.workers = 2}, quiet());
-  const hang_guard guard(*rt);
+  const hang_guard guard(rt->kernel());
   std::int64_t waited_ms = INT64_MAX;
   std::atomic<bool> has_run{false};
   body behind{[&, began = clock_now()](cx&) {
@@ -272,7 +272,7 @@ TEST(workers_drive_stress, a_long_poll_keeps_nobody_waiting_while_somebody_is_id
 // The same after a time in which everybody slept: somebody looks around again.
 TEST(workers_drive_stress, a_long_poll_after_a_quiet_time_keeps_nobody_waiting) {  // laws 2, 4
   threaded_runtime rt({.workers = 2}, quiet());
-  const hang_guard guard(*rt);
+  const hang_guard guard(rt->kernel());
   std::atomic<bool> has_run{false};
   bool was_in_time = false;
   body behind{[&](cx&) {
@@ -299,7 +299,7 @@ TEST(workers_drive_stress, a_long_poll_after_a_quiet_time_keeps_nobody_waiting) 
 // Several workers together do not more steps than they were given.
 TEST(workers_drive_stress, a_limit_of_steps_is_everybodys) {
   threaded_runtime rt({.workers = 4}, quiet());
-  const hang_guard guard(*rt);
+  const hang_guard guard(rt->kernel());
   std::atomic<std::uint32_t> polls{0};
   std::vector<body> all(64, body{[&](cx& c) {
                           ++polls;
@@ -316,7 +316,7 @@ TEST(workers_drive_stress, a_limit_of_steps_is_everybodys) {
 // A timer that is due while somebody is polled for long fires on another worker.
 TEST(workers_drive_stress, a_timer_fires_beside_a_long_poll) {
   threaded_runtime rt({.workers = 2}, quiet());
-  const hang_guard guard(*rt);
+  const hang_guard guard(rt->kernel());
   std::atomic<bool> has_fired{false};
   bool was_in_time = false;
   body sleeper{[&, timer = slab_key{}, is_set = false](cx& c) mutable {
@@ -345,7 +345,7 @@ TEST(workers_drive_stress, counts_what_all_of_them_did) {
   runtime_config config = quiet();
   config.measure = &m;
   threaded_runtime rt({.workers = 3}, config);
-  const hang_guard guard(*rt);
+  const hang_guard guard(rt->kernel());
   std::deque<body> all(6, yields(50));
   for (body& b : all) must_spawn(*rt, rt->root(), b, {}, false);
   EXPECT_EQ(rt->run_until_quiescent().ended, status::ok);
@@ -356,7 +356,7 @@ TEST(workers_drive_stress, counts_what_all_of_them_did) {
 TEST(workers_drive_stress, two_may_live_in_one_process_and_call_each_other) {
   threaded_runtime one({.workers = 2}, quiet());
   threaded_runtime other({.workers = 2}, quiet());
-  const hang_guard guard(*one);
+  const hang_guard guard(one->kernel());
   std::atomic<int> done{0};
   std::deque<body> there;
   for (int i = 0; i < 20; ++i) {

@@ -42,7 +42,7 @@ TEST(workers_outside_stress, a_value_from_outside_comes_once_or_its_drop_does) {
       counter late{0};
       couriers others;
       threaded_runtime rt(crew_of(workers, round), config_of(journal_mode::off, round));
-      const hang_guard guard(*rt);
+      const hang_guard guard(rt->kernel());
       const auto asks = [&](cx c, std::uint64_t n) -> task<> {
         for (std::uint64_t i = 0; i < 6; ++i) {
           auto made = foreign_value<token>(c);
@@ -86,7 +86,7 @@ TEST(workers_outside_stress, handles_wake_and_cancel_whoever_they_name) {
     for (std::uint64_t round = 0; round < most && !HasFailure(); ++round) {
       counter cancelled{0};
       threaded_runtime rt(crew_of(workers, round), config_of(journal_mode::digest_only, round));
-      const hang_guard guard(*rt);
+      const hang_guard guard(rt->kernel());
       std::vector<join_handle<void>> all;
       std::vector<foreign_handle> names;
       for (int i = 0; i < 16; ++i) {
@@ -135,7 +135,7 @@ TEST(workers_outside_stress, calls_that_block_answer_their_own_task_and_are_wait
       counter running{0};
       counter answered{0};
       threaded_runtime rt(crew_of(workers, round), config_of(journal_mode::off, round));
-      const hang_guard guard(*rt);
+      const hang_guard guard(rt->kernel());
       std::vector<join_handle<void>> all;
       for (std::uint64_t n = 0; n < 12; ++n) {
         auto made = spawn_in(rt->kernel(), rt->root(), {}, [&, n](cx) -> task<> {
@@ -178,7 +178,7 @@ TEST(workers_outside_stress, plain_threads_send_spawn_cancel_and_look_while_it_r
   for (const std::uint32_t workers : {1U, 2U, 4U}) {
     for (std::uint64_t round = 0; round < most && !HasFailure(); ++round) {
       threaded_runtime rt(crew_of(workers, round), config_of(journal_mode::digest_only, round));
-      const hang_guard guard(*rt);
+      const hang_guard guard(rt->kernel());
       kernel& k = rt->kernel();
       auto [code, tx, rx] = channel<std::uint64_t>(k, rt->root(), 4);
       ASSERT_EQ(code, status::ok);
@@ -252,7 +252,7 @@ TEST(workers_outside_stress, one_thread_is_inside_at_a_time) {
   for (const std::uint32_t workers : {1U, 2U, 4U}) {
     for (const std::uint64_t disturbance : {0U, 11U}) {
       threaded_runtime rt({.workers = workers, .disturbance = disturbance}, config_of(journal_mode::off));
-      const hang_guard guard(*rt);
+      const hang_guard guard(rt->kernel());
       kernel& k = rt->kernel();
       std::uint64_t plain = 0;  // No lock of its own.
       const std::uint64_t most = rounds(2'000);
@@ -295,7 +295,7 @@ TEST(workers_outside_stress, one_thread_is_inside_at_a_time) {
 TEST(workers_outside_stress, what_is_spawned_while_everybody_sleeps_is_run) {
   for (const std::uint32_t workers : {1U, 2U, 4U}) {
     threaded_runtime rt({.workers = workers}, config_of(journal_mode::off));
-    const hang_guard guard(*rt);
+    const hang_guard guard(rt->kernel());
     rt->kernel().take_foreign_hold();
     auto sleeper = spawn_in(rt->kernel(), rt->root(), {}, [](cx) -> task<> { co_await sleep(duration::hours(1)); });
     counter done{0};
@@ -419,7 +419,7 @@ TEST(workers_outside_stress, each_poll_that_hangs_is_named_once_on_whichever_wor
   };
   told t;
   threaded_runtime rt({.workers = 3}, config_of(journal_mode::off));
-  const hang_guard guard(*rt);
+  const hang_guard guard(rt->kernel());
   {
     const watchdog dog(*rt, {.limit = duration::milliseconds(40), .context = &t, .report = told::report});
     ASSERT_TRUE(dog.is_on());
@@ -460,7 +460,7 @@ TEST(workers_outside_stress, metrics_can_be_read_while_it_runs) {
   runtime_config config = config_of(journal_mode::off);
   config.measure = &m;
   threaded_runtime rt({.workers = 4, .disturbance = 7}, config);
-  const hang_guard guard(*rt);
+  const hang_guard guard(rt->kernel());
   std::atomic<bool> is_over{false};
   std::thread other([&] {
     std::uint64_t last = 0;

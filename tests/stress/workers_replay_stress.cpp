@@ -156,7 +156,7 @@ played play(const threads_config& how, std::uint64_t what, std::uint64_t seed) {
   threaded_runtime rt(how, config);
   EXPECT_EQ(rt.start_status(), status::ok);
   {
-    const hang_guard guard(*rt, std::chrono::seconds(60));
+    const hang_guard guard(rt->kernel(), std::chrono::seconds(60));
     auto first = spawn_in(rt->kernel(), rt->root(), {.name = "first"}, program, what);
     EXPECT_EQ(first.code, status::ok);
     EXPECT_EQ(rt->run_until_quiescent(UINT64_MAX).ended, status::ok);
@@ -274,7 +274,7 @@ TEST(workers_replay_stress, an_order_with_others_in_it_is_not_complete) {
     entry_order order;
     {
       threaded_runtime rt({.workers = 2, .record = &order}, config_of(journal_mode::off));
-      const hang_guard guard(*rt);
+      const hang_guard guard(rt->kernel());
       act(rt);
       EXPECT_EQ(rt->run_until_quiescent(UINT64_MAX).ended, status::ok);
       expect_end(rt, "not complete");
