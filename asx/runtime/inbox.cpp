@@ -64,6 +64,9 @@ inbox::~inbox() {
 }
 
 bool inbox::make_core() noexcept {
+  // Asked for more than a size can hold, `new` throws, whatever it was told.
+  constexpr std::uint64_t most = PTRDIFF_MAX / sizeof(foreign_slot);
+  if (std::uint64_t{max_handles_} > most) return false;
   auto* const made = new (std::nothrow) detail::inbox_core;
   if (made == nullptr) return false;
   made->slots.reset(new (std::nothrow) foreign_slot[max_handles_]);

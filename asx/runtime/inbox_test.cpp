@@ -150,6 +150,20 @@ TEST(inbox, refuses_one_handle_too_many_and_takes_another_when_one_is_gone) {  /
   EXPECT_TRUE(rt.shutdown().is_quiescent());
 }
 
+TEST(inbox, refuses_handles_that_no_memory_could_hold) {  // law 1
+  if (sizeof(void*) > 4) GTEST_SKIP() << "sizes of 64 bits have room for all of them";
+  runtime_config config;
+  config.max_foreign = UINT32_MAX;
+  runtime rt(config);
+  std::vector<int> log;
+  sleeper s(log, 1);
+  const task_handle t = must_spawn(rt, rt.root(), s, {}, false);
+  foreign_handle out;
+  EXPECT_EQ(rt.foreign(t, out), status::resource_exhausted);
+  EXPECT_TRUE(out.is_null());
+  EXPECT_TRUE(rt.shutdown().is_quiescent());
+}
+
 TEST(inbox, holds_stall_polls_back_while_a_handle_lives) {  // R-132, law 4
   runtime rt;
   int polls = 0;
