@@ -137,11 +137,11 @@ def check_file(root, path, rank, machine):
             yield (f"{where}: upward include: {component} is below {other} in LAYERS; turn the dependency round "
                    f"(a callback, a port, an intrusive `owned`), or move this file up to {other}")
 
-    if "std::atomic<" in text and not is_test and not relative.startswith("asx/base/atomic_word."):
+    if "std::atomic" in text and not is_test and "testing" not in parts and not relative.startswith("asx/base/atomic_word."):
         bare = blank_comments_and_strings(text)
-        for m in re.finditer(r"\bstd::atomic<", bare):
+        for m in re.finditer(r"\bstd::atomic(?!_signal_fence|_thread_fence)\w*", bare):
             line = bare.count("\n", 0, m.start()) + 1
-            yield f"{relative}:{line}: std::atomic never dawdles; use atomic_word of asx/base/atomic_word.hpp, so that stress disturbs it"
+            yield f"{relative}:{line}: {m.group()} never dawdles; use atomic_word of asx/base/atomic_word.hpp, so that stress disturbs it"
     if component is None or any(fnmatch.fnmatch("/".join(parts[1:]), glob) for glob in machine):
         return
     if relative.endswith("_bench.cpp"):
