@@ -10,7 +10,8 @@ namespace asx {
 
 namespace {
 
-// A thread often begins where one before it ended, at the same addresses: so they are counted.
+// A thread often begins where one before it ended, at the same addresses; in another process those differ, and the
+// counts do not: both are drawn from.
 constinit std::atomic<std::uint64_t> births{0};
 
 struct mood {
@@ -22,7 +23,9 @@ constinit thread_local mood own;  // Made without a call: a signal handler may b
 }  // namespace
 
 void disturb() noexcept {
-  if (own.asked++ == 0) own.draws = splitmix64(births.fetch_add(1, std::memory_order_relaxed) + 1);
+  const auto place = reinterpret_cast<std::uintptr_t>(&own);
+  if (own.asked++ == 0)
+    own.draws = splitmix64(splitmix64(births.fetch_add(1, std::memory_order_relaxed)).next() ^ place);
   const std::uint64_t drawn = own.draws.next();
   if (drawn % 1024 == 0) {
     sched_yield();

@@ -135,7 +135,7 @@ class op_awaiter final : public waiting_op {
       }
       if constexpr (requires { op_.template take_as<value>(); }) {
         rethrow();
-        if constexpr (std::is_trivially_copyable_v<value>) {
+        if constexpr (std::is_trivially_copyable_v<value> && std::is_copy_constructible_v<value>) {
           // Named, for GCC 12 on s390x and PowerPC, which breaks down where it should inline the call in a return.
           const value taken = op_.template take_as<value>();
           return taken;
