@@ -17,7 +17,7 @@ struct watched_signal {
   atomic_word<std::uint32_t> what{0};
   atomic_word<std::uint32_t> inside{0};  // Handlers that may hold `speaks`.
   // Of whoever makes and drops the watch:
-  atomic_word<bool> is_taken{false};
+  atomic_word<std::uint32_t> is_taken{0};  // Or 1. Not every machine swaps a byte.
   foreign_handle handle;
   struct sigaction before{};
 };
@@ -55,7 +55,7 @@ signal_watch::signal_watch(runtime& rt, std::initializer_list<int> signals, std:
 status signal_watch::watch(runtime& rt, int number, std::uint32_t what) noexcept {
   if (number <= 0 || number >= signal_limit) return status::invalid_argument;
   watched_signal& s = table[static_cast<std::size_t>(number)];
-  if (s.is_taken.exchange(true)) return status::invalid_argument;
+  if (s.is_taken.exchange(1) != 0) return status::invalid_argument;
   status made = rt.inbox().open({.context = &rt.kernel(), .arrived = print_tasks}, s.handle);
   if (made == status::ok) {
     s.what.store(what, std::memory_order_relaxed);
@@ -72,7 +72,7 @@ status signal_watch::watch(runtime& rt, int number, std::uint32_t what) noexcept
     s.handle.drop();
     made = status::invalid_argument;
   }
-  s.is_taken.store(false);
+  s.is_taken.store(0);
   return made;
 }
 
@@ -98,7 +98,7 @@ void signal_watch::drop() noexcept {
     while (s.inside.load() != 0) {  // asx: bounded by a handler that runs in another thread at this moment
     }
     s.handle.drop();
-    s.is_taken.store(false);
+    s.is_taken.store(0);
   }
 }
 

@@ -108,8 +108,9 @@ struct value_cell {
 }  // namespace asx::capi
 
 struct asx_journal_writer {
-  /// A journal is of one run: a writer goes this way once, and never back.
-  enum class stage : std::uint8_t { fresh, in_use, spent };
+  /// A journal is of one run: a writer goes this way once, and never back. A word, because not every machine compares
+  /// and swaps a byte.
+  enum class stage : std::uint32_t { fresh, in_use, spent };
 
   asx_memory hooks{};
   int descriptor = -1;
