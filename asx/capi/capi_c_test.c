@@ -53,7 +53,7 @@ static asx_poll_result listen(void* context, asx_cx* cx) {
 
 int main(void) {
   asx_runtime* rt = NULL;
-  asx_region_handle root;
+  asx_region_handle root = {0};
   struct echo e = {.heard = ""};
   CHECK(asx_version_check(ASX_VERSION_NUMBER) == ASX_OK);
   CHECK(asx_runtime_create(NULL, &rt) == ASX_OK && asx_region_root(rt, &root) == ASX_OK);
@@ -75,7 +75,7 @@ int main(void) {
   asx_region_spec region = ASX_REGION_SPEC_INIT;
   CHECK(config.size == sizeof config && region.size == sizeof region && region.max_tasks == UINT32_MAX);
   asx_timer_wheel* wheel = NULL;
-  asx_timer_handle first, second;
+  asx_timer_handle first = {0}, second = {0};
   asx_waker due[2];
   CHECK(asx_timer_wheel_create(&config, &wheel) == ASX_OK);
   CHECK(add(wheel, 5, (asx_waker){1, 0}, &first) == ASX_OK && try_add(wheel, 6, (asx_waker){2, 0}, &second) == ASX_OK);
