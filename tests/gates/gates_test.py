@@ -276,6 +276,22 @@ class a_broken_rule(unittest.TestCase):
         for call in ((), ("nowhere.cpp",), ("--what", "user.cpp")):
             self.assertEqual(self.cancel_loops(*call)[0], 2, call)
 
+    def test_what_only_the_second_compiler_sees_is_told(self):
+        if shutil.which("clang-19") is None:
+            self.skipTest("clang-19 is not here")
+        self.plant("a.c", "int f(int x) {\n  int y;\n  if (x && (y = x)) return y;\n  return y;\n}\n")
+        self.plant("b.c", "int g(void);\nint g(void) { return 0; }\n")
+        command = "gcc-12 -Wall -MD -MT x.o -MF x.d -o x.o -c "
+        self.plant("commands.json", json.dumps([{"directory": str(self.tree), "file": str(self.tree / f), "command": command + f}
+                                                for f in ("a.c", "b.c")]))
+        tool = str(ROOT / "tools/second_compiler.py")
+        self.assert_refused(self.run_tool(sys.executable, tool, "commands.json", "*.c"), "a.c: Clang has something to say",
+                            "-Wsometimes-uninitialized")
+        code, text = self.run_tool(sys.executable, tool, "commands.json", "b.c")
+        self.assertEqual((code, text), (0, "second_compiler: not a word of 1 sources\n"))
+        self.assertEqual(self.run_tool(sys.executable, tool, "commands.json", "c.c")[0], 2)
+        self.assertEqual(self.run_tool(sys.executable, tool, "nowhere.json", "b.c")[0], 2)
+
     def test_only_the_command_may_include_an_example(self):
         self.plant("asx/cli/probe.cpp", '#include "examples/order_service.hpp"\n')
         self.assertEqual(self.layers()[0], 0, self.layers()[1])
