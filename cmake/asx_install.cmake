@@ -23,6 +23,7 @@ file(RELATIVE_PATH asx_prefix_from_pc "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig
 configure_file(cmake/asx.pc.in "${PROJECT_BINARY_DIR}/asx.pc" @ONLY)
 configure_file(cmake/asx_c.pc.in "${PROJECT_BINARY_DIR}/asx_c.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/asx.pc" "${PROJECT_BINARY_DIR}/asx_c.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+install(FILES tools/gdb/asx_gdb.py DESTINATION "${CMAKE_INSTALL_DATADIR}/asx/gdb")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 if(ASX_BUILD_CLI AND NOT CMAKE_CROSSCOMPILING)
   install(TARGETS asx_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")

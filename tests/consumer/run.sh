@@ -27,6 +27,7 @@ quietly cmake -S . -B "$work/asx" -G Ninja -DASX_BUILD_TESTS=OFF -DASX_BUILD_CLI
 quietly cmake --build "$work/asx"
 quietly cmake --install "$work/asx" --prefix "$prefix"
 [[ -z $(find "$prefix" -name '*_test*' -o -name 'testing.hpp') ]] || fail "tests were installed"
+[[ -f $prefix/share/asx/gdb/asx_gdb.py ]] || fail "gdb's script was not installed"
 readelf -d "$prefix"/lib*/libasx.so 2>/dev/null | grep -q 'SONAME.*libasx\.so\.0\.1' || readelf -d "$(find "$prefix" -name libasx.so)" | grep -q 'SONAME.*libasx\.so\.0\.1' || fail "libasx.so has no versioned soname"
 exported=$(nm -DC --defined-only "$(find "$prefix" -name libasx.so)" | awk '$2 ~ /[TWVB]/' | grep -v ' asx::' | grep -vE ' (_init|_fini|std::|typeinfo|vtable)' || true)
 [[ -z $exported ]] || fail "symbols outside asx:: are visible: $exported"

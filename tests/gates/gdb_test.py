@@ -35,6 +35,16 @@ def gdb(*commands, program):
     return done.stdout + done.stderr
 
 
+def has_debug_information(library):
+    told = subprocess.run(["readelf", "-S", "--wide", library], capture_output=True, text=True, check=True).stdout
+    return ".debug_info" in told
+
+
+def build(compiler, library, program, *more):
+    subprocess.run([compiler, "-std=c++20", "-O0", "-g", *more, "-I", str(ROOT), str(HERE / "gdb_program.cpp"), library, "-o",
+                    program], check=True)
+
+
 def missing(told, patterns):
     return [p for p in patterns if not re.search(p, told)]
 
@@ -53,8 +63,8 @@ def main():
                 print(f"gdb: {compiler} is not installed: left out")
                 continue
             program, core = str(pathlib.Path(directory) / "program"), str(pathlib.Path(directory) / "core")
-            subprocess.run([compiler, "-std=c++20", "-O0", "-g", "-I", str(ROOT), str(HERE / "gdb_program.cpp"), library,
-                            "-o", program], check=True)
+            is_clang = "clang" in pathlib.Path(compiler).name
+            build(compiler, library, program, *(["-fstandalone-debug"] if is_clang and not has_debug_information(library) else []))
             live = gdb("break stop_here", "run", "print when", "print whom", "print how", "print bad", "asx tasks",
                        "asx tasks rt", "asx nonsense", f"generate-core-file {core}", program=[program])
             dead = gdb("asx tasks", program=[program, core])
@@ -66,6 +76,15 @@ def main():
                     print(f"gdb: {compiler}, {what}: not told: {lost}\n{told[-4000:]}")
                 else:
                     print(f"gdb: {compiler}: {what} tells who waits for what")
+            if not is_clang:
+                continue
+            bare = str(pathlib.Path(directory) / "bare.a")  # As a distribution would install it.
+            subprocess.run(["strip", "--strip-debug", "-o", bare, library], check=True)
+            build(compiler, bare, program)
+            told = gdb("break stop_here", "run", "asx tasks", program=[program])
+            if missing(told, [r"gdb knows no members of asx::runtime.*-fstandalone-debug"]):
+                wrong += 1
+                print(f"gdb: {compiler}, no debug information in the library: not told what to do\n{told[-4000:]}")
     return 1 if wrong else 0
 
 

@@ -201,12 +201,16 @@ def kernel_of(text):
 
 
 def as_kernel(value):
-    name = str(value.type.strip_typedefs().unqualified())
-    if name == "asx::kernel":
-        return value
-    if name in ("asx::runtime", "asx::runtime_core"):
-        return value["kernel_"]
-    return None
+    kind = str(value.type.strip_typedefs().unqualified())
+    if kind not in ("asx::kernel", "asx::runtime", "asx::runtime_core"):
+        return None
+    is_kernel = kind == "asx::kernel"
+    try:
+        member = value["root_" if is_kernel else "kernel_"]
+    except gdb.error:
+        raise gdb.GdbError(f"gdb knows no members of {kind}: build asx with -g, or what uses it with -g and, by Clang, "
+                           "-fstandalone-debug") from None
+    return value if is_kernel else member
 
 
 def tell_region(region, depth, out):
