@@ -270,7 +270,8 @@ void channel_core::describe(const owned& self, const text_port& out) {
   channel_report r;
   c.inspect(r);
   out << "  " << channel_lifecycle.name(r.state) << "  " << c.queued_ << " queued, " << c.reserved() << " reserved of "
-      << c.capacity_ << ", " << c.senders_ << " senders, " << c.waiters_.size() << " waiting";
+      << c.capacity_ << ", " << c.senders_ << (c.senders_ == 1 ? " sender, " : " senders, ") << c.waiters_.size()
+      << " waiting";
   if (!c.receivers_.empty()) out << ", the receiver waits";
 }
 

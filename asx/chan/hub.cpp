@@ -223,7 +223,8 @@ void hub::hash_waits(digest_stream& out) const noexcept {
 void hub::describe_ends(const text_port& out, std::string_view what) const {
   out << what << " " << number;
   if (!name.view().empty()) out << " '" << name.view() << "'";
-  out << "  " << senders_ << " senders, " << receivers_ << " receivers, " << waits_.size() << " waiting";
+  out << "  " << senders_ << (senders_ == 1 ? " sender, " : " senders, ") << receivers_
+      << (receivers_ == 1 ? " receiver, " : " receivers, ") << waits_.size() << " waiting";
 }
 
 }  // namespace asx
