@@ -332,7 +332,7 @@ status channel_core::wait_or_reserve(sender_core& from, cx& c, reserve_wait& w, 
     ++from.pending_;
     note(event_kind::send_waiter_added, ++last_waiter_, waiters_.size() + std::uint64_t{1});
   }
-  extension::wait(c, waiters_, w, wait_code::reserve, number, is_new ? last_waiter_ : 0);
+  extension::wait(c, home, waiters_, w, wait_code::reserve, number, is_new ? last_waiter_ : 0);
   renew_ways();
   return status::would_block;
 }
@@ -385,7 +385,7 @@ reserve_wait& reserve_wait::operator=(reserve_wait&& other) noexcept {
 
 status channel_core::wait_or_recv(cx& c) noexcept {
   if (is_quiet_ && extension::is_untroubled(c) && queued_ == 0 && !is_dead_end()) [[likely]] {
-    extension::wait(c, receivers_, receiver_wait_, wait_code::recv, number);
+    extension::wait(c, home, receivers_, receiver_wait_, wait_code::recv, number);
     return status::would_block;
   }
   return look_and_recv(c);
@@ -408,7 +408,7 @@ status channel_core::look_and_recv(cx& c) noexcept {
   if (receivers_.empty() || &extension::waiting_task(receiver_wait_) != &extension::task_of(c)) {
     note(event_kind::receiver_waits, 0, 0);
   }
-  extension::wait(c, receivers_, receiver_wait_, wait_code::recv, number);
+  extension::wait(c, home, receivers_, receiver_wait_, wait_code::recv, number);
   return status::would_block;
 }
 

@@ -48,7 +48,7 @@ status hub::wait(hub_end& from, cx& c, end_wait& w, wait_code what, std::uint64_
   } else if (!how().has_one_receiver && (is_new || &extension::waiting_task(w) != &extension::task_of(c))) {
     told = note(event_kind::receiver_waits, 0, 0);
   }
-  extension::wait(c, waits_, w, what, number, is_new ? last_wait_ : 0);
+  extension::wait(c, home, waits_, w, what, number, is_new ? last_wait_ : 0);
   return status::would_block;
 }
 

@@ -73,7 +73,7 @@ status rendezvous_core::poll_recv(cx& c) noexcept {
   if (receivers_queue_.empty() || &extension::waiting_task(receiver_wait_) != &extension::task_of(c)) {
     note(event_kind::receiver_waits, 0, 0);
   }
-  extension::wait(c, receivers_queue_, receiver_wait_, wait_code::recv, number);
+  extension::wait(c, home, receivers_queue_, receiver_wait_, wait_code::recv, number);
   return status::would_block;
 }
 

@@ -251,6 +251,11 @@ class rendezvous_receiver {
     rendezvous_core* const core = get();
     return take(core, core == nullptr ? end_.poll_gone(c) : core->poll_recv(c));
   }
+  /// Takes back what poll_recv left behind when it said would_block.
+  void stop_waiting() noexcept {
+    const inside in(end_.gate());
+    if (rendezvous_core* const core = get(); core != nullptr) core->stop_waiting();
+  }
   /// ok and the value that was offered first; stale_handle, disconnected, reentrant, empty.
   recv_result<T> try_recv() {
     const inside in(end_.gate());

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <concepts>
+#include <memory>
 #include <new>
 #include <optional>
 #include <source_location>
@@ -72,7 +73,7 @@ template <class Permit>
 class pending_permit {
  public:
   pending_permit() noexcept {}
-  pending_permit(pending_permit&& other) noexcept {
+  pending_permit(pending_permit&& other) noexcept : was_sent_(other.was_sent_) {
     if (other.is_begun_) begin().take(other.both_);
   }
   pending_permit& operator=(pending_permit&&) = delete;
@@ -83,6 +84,9 @@ class pending_permit {
 
   [[nodiscard]] reserve_wait& wait() noexcept { return begin().wait; }
   [[nodiscard]] Permit& permit() noexcept { return begin().permit; }
+  /// What it was for has been done. It is said here, where there is room for it.
+  void note_sent() noexcept { was_sent_ = true; }
+  [[nodiscard]] bool was_sent() const noexcept { return was_sent_; }
 
  private:
   struct pair {
@@ -102,6 +106,7 @@ class pending_permit {
   }
 
   bool is_begun_ = false;
+  bool was_sent_ = false;
   union {
     pair both_;
   };
@@ -141,19 +146,42 @@ template <class T>
 class send_op {
  public:
   send_op(sender<T>& tx, T&& value) : tx_(&tx), value_(std::move(value)) {}
-  status poll(cx& c) noexcept { return tx_->poll_reserve(c, to_be_.wait(), to_be_.permit()); }
-  void take() { static_cast<void>(to_be_.permit().send(std::move(value_))); }
+  status poll(cx& c) noexcept {
+    const status s = tx_->poll_reserve(c, to_be_.wait(), to_be_.permit());
+    if constexpr (std::is_nothrow_move_constructible_v<T>) {
+      if (s == status::ok && may_have_gates()) [[unlikely]]
+        return send_now();
+    }
+    return s;
+  }
+  void take() {
+    if (!to_be_.was_sent()) static_cast<void>(to_be_.permit().send(std::move(value_)));
+  }
   [[nodiscard]] const gate_port* gate() const noexcept { return tx_->gate(); }
   [[nodiscard]] ASX_ALWAYS_INLINE bool is_ready_now(cx& c) const noexcept { return tx_->is_free_now(c); }
   ASX_ALWAYS_INLINE void take_now(cx& c) { static_cast<void>(tx_->reserve_now(c).send(std::move(value_))); }
   /// What attempt gives: the value comes back when the code is not ok.
   send_result<T> answer(status code) {
+    if (to_be_.was_sent()) return {};
     if (code == status::ok) return to_be_.permit().send(std::move(value_));
     return {code, std::optional<T>(std::in_place, std::move(value_))};
   }
   void end() noexcept { to_be_.end(); }
 
  private:
+  // Among threads the receiver may go while there is a permit and no message yet: that is told, and the value is here
+  // again.
+  ASX_OUT_OF_THE_WAY status send_now() noexcept {
+    send_result<T> told = to_be_.permit().send(std::move(value_));
+    if (told.code == status::ok) {
+      to_be_.note_sent();
+    } else if (told.value) {
+      std::destroy_at(&value_);
+      std::construct_at(&value_, std::move(*told.value));
+    }
+    return told.code;
+  }
+
   sender<T>* tx_;
   T value_;
   pending_permit<send_permit<T>> to_be_;

@@ -282,5 +282,18 @@ TEST(coro_chan, keeps_what_it_received_when_the_send_behind_it_is_cancelled) {
   EXPECT_EQ(*rx2.try_recv().value, 0);
 }
 
+TEST(coro_chan_death, a_task_waits_only_for_what_is_of_its_own_runtime) {
+  const auto crosses = [] {
+    runtime a, b;
+    auto ends = channel<int>(b.kernel(), b.root(), 1);
+    auto t = spawn_in(
+        a.kernel(), a.root(), {}, [](cx, receiver<int> rx) -> task<> { co_await attempt(recv(rx)); },
+        std::move(ends.rx));
+    a.run_until_idle();
+    static_cast<void>(t);
+  };
+  EXPECT_DEATH(crosses(), "a task waits only for what is of its own runtime");
+}
+
 }  // namespace
 }  // namespace asx

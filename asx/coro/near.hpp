@@ -11,6 +11,7 @@
 #pragma once
 
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "asx/chan/broadcast.hpp"
@@ -28,8 +29,18 @@ template <class Receiver, class T>
 class take_op {
  public:
   explicit take_op(Receiver& rx) noexcept : rx_(&rx) {}
+  take_op(take_op&& other) noexcept(std::is_nothrow_move_constructible_v<T>)
+      : rx_(other.rx_), is_waiting_(std::exchange(other.is_waiting_, false)), value_(std::move(other.value_)) {}
+  take_op& operator=(take_op&&) = delete;
+  ~take_op() { withdraw(); }
+  /// It lost, or its coroutine ends.
+  void withdraw() noexcept {
+    if (std::exchange(is_waiting_, false)) rx_->stop_waiting();
+  }
+
   status poll(cx& c) {
     recv_result<T> got = rx_->poll_recv(c);
+    is_waiting_ = got.code == status::would_block;
     if (got.code == status::disconnected) return status::ok;
     if (got.code == status::ok) value_.emplace(std::move(*got.value));
     return got.code;
@@ -38,6 +49,7 @@ class take_op {
 
  private:
   Receiver* rx_;
+  bool is_waiting_ = false;
   std::optional<T> value_;
 };
 
@@ -83,6 +95,11 @@ class hand_over_op {
   hand_over_op(rendezvous_sender<T>& tx, T&& value) : tx_(&tx) { offer_.put(std::move(value)); }
   status poll(cx& c) noexcept { return tx_->poll_send(c, offer_); }
   void take() const noexcept {}
+  /// What attempt gives: the value comes back when the code is not ok.
+  send_result<T> answer(status code) {
+    if (code == status::ok) return {};
+    return {code, offer_.take()};
+  }
   /// A receiver has it: there is no way back, whatever else is ready.
   [[nodiscard]] bool has_happened() const noexcept { return offer_.is_taken(); }
   /// Something else was decided for: nobody may take it from now on.
@@ -115,7 +132,8 @@ template <class T>
 [[nodiscard("co_await changed(...)")]] auto changed(watch_receiver<T>& rx) noexcept {
   return detail::changed_op<T>(rx);
 }
-/// A cancel point. Over when the receiver has the value; when it ends otherwise the value goes with the operation.
+/// A cancel point. Over when the receiver has the value. When it ends otherwise attempt gives the value back; without
+/// attempt it goes with the operation.
 template <class T, class U = T>
 [[nodiscard("co_await hand_over(...)")]] auto hand_over(rendezvous_sender<T>& tx, U&& value) {
   detail::check_value<U>();

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -114,6 +115,30 @@ LAB_TEST(near, each_can_stand_in_a_select_and_lose_nothing) {
   EXPECT_TRUE(std::get<0>(second));
   const auto third = co_await select(changed(settings), recv(feed));
   EXPECT_EQ(std::get<1>(third).value.value_or(0), 7);
+}
+
+LAB_TEST(near, who_loses_a_select_waits_no_longer) {
+  auto [made, question, answer_of] = oneshot<int>(c);
+  auto meeting = rendezvous<int>(c);
+  EXPECT_EQ(made, status::ok);
+  EXPECT_EQ(meeting.code, status::ok);
+  const auto won = co_await select(recv(answer_of), recv(meeting.rx), sleep(duration::milliseconds(1)));
+  EXPECT_EQ(won.index(), 2U);
+  channel_report one;
+  rendezvous_report two;
+  EXPECT_EQ(answer_of.inspect(one), status::ok);
+  EXPECT_EQ(meeting.rx.inspect(two), status::ok);
+  EXPECT_FALSE(one.is_receiver_waiting);
+  EXPECT_FALSE(two.is_receiver_waiting);
+}
+
+LAB_TEST(near, what_could_not_be_handed_over_comes_back) {
+  auto ends = rendezvous<std::unique_ptr<int>>(c);
+  EXPECT_EQ(ends.code, status::ok);
+  ends.rx.drop();
+  auto told = co_await attempt(hand_over(ends.tx, std::make_unique<int>(7)));
+  EXPECT_EQ(told.code, status::disconnected);
+  EXPECT_TRUE(told.value && *told.value && **told.value == 7);
 }
 
 }  // namespace

@@ -168,10 +168,10 @@ class ASX_API extension {
   }
 
   // ---- waits and wakes
-  /// The task of `c` waits in `queue` as `w`. True when it entered anew.
-  static bool wait(cx& c, wait_queue& queue, waiter& w, wait_code what, std::uint64_t object,
+  /// The task of `c` waits in `queue`, of a thing of `home`, as `w`. True when it entered anew.
+  static bool wait(cx& c, kernel& home, wait_queue& queue, waiter& w, wait_code what, std::uint64_t object,
                    std::uint64_t id = 0) noexcept {
-    return c.task_->region->owner_kernel->wait_in(queue, w, *c.task_, what, object, id);
+    return home.wait_in(queue, w, *c.task_, what, object, id);
   }
   static void remove(wait_queue& queue, waiter& w) noexcept { queue.remove(w); }
   static void leave(waiter& w, leave_code how) noexcept { w.leave(how); }

@@ -89,7 +89,7 @@ status notify_core::poll_wait(cx& c, notify_wait& w) noexcept {
     extension::note(home, event_kind::sync_waiter_added, number, extension::caller(home), ++last_waiter_,
                     waiting_.size() + std::uint64_t{1});
   }
-  extension::wait(c, waiting_, w, wait_code::sync, number, is_new ? last_waiter_ : 0);
+  extension::wait(c, home, waiting_, w, wait_code::sync, number, is_new ? last_waiter_ : 0);
   return status::would_block;
 }
 

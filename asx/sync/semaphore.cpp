@@ -148,7 +148,7 @@ status semaphore_core::poll_acquire(cx& c, semaphore_wait& w, std::uint64_t unit
     extension::note(home, event_kind::sync_waiter_added, number, extension::caller(home), ++last_waiter_,
                     waiters_.size() + std::uint64_t{1});
   }
-  extension::wait(c, waiters_, w, wait_code::sync, number, is_new ? last_waiter_ : 0);
+  extension::wait(c, home, waiters_, w, wait_code::sync, number, is_new ? last_waiter_ : 0);
   return status::would_block;
 }
 
