@@ -182,6 +182,13 @@ class threaded_runtime::crew final : public detail::worker_gate {
   run_result run(std::uint64_t most, const patience& how) noexcept {
     if (started_ != status::ok) return {started_, 0, instant::none()};
     if (is_over_.load(std::memory_order_relaxed)) return {status::step_limit, 0, instant::none()};  // Relaxed: its own.
+    // Acquire and release: what the run before left behind is seen.
+    if (has_runner_.exchange(1, std::memory_order_acquire) != 0) return {status::reentrant, 0, instant::none()};
+    const run_result out = run_alone(most, how);
+    has_runner_.store(0, std::memory_order_release);
+    return out;
+  }
+  run_result run_alone(std::uint64_t most, const patience& how) noexcept {
     const bool was_inside = is_mine();
     standing kept;
     const std::uint32_t depth = was_inside ? step_out(kept) : 0;
@@ -317,6 +324,7 @@ class threaded_runtime::crew final : public detail::worker_gate {
   status started_ = status::ok;
   bool is_eager_ = false;  // As in the run that is played, if one is.
   atomic_word<bool> has_called_{false};
+  atomic_word<std::uint32_t> has_runner_{0};  // Or 1. Not every machine swaps a byte.
   // What follows is of whoever is inside.
   std::uint32_t keeper_ = nobody;  // Who sees to the timers, among the idle,
   instant keeper_until_ = instant::none();

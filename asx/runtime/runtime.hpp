@@ -100,6 +100,8 @@ struct crew_port {
 /// themselves, such as the C interface; everybody else has `runtime`.
 class ASX_API runtime_core {
  public:
+  /// Time is its own, and jumps when nobody can go on before.
+  [[nodiscard]] bool is_virtual() const noexcept { return config_.clock.context == &virtual_time_; }
   static constexpr std::uint64_t default_max_steps = 10'000'000;
 
   explicit runtime_core(const runtime_config& config) noexcept;
@@ -178,7 +180,6 @@ class ASX_API runtime_core {
   [[nodiscard]] step_report take_step(std::uint32_t worker) noexcept;
   [[nodiscard]] step_report observed_step(std::uint32_t worker) noexcept;
   [[nodiscard]] bool is_observed() const noexcept { return config_.measure != nullptr || probe_ != nullptr; }
-  [[nodiscard]] bool is_virtual() const noexcept { return config_.clock.context == &virtual_time_; }
 
   runtime_config config_;
   status started_;

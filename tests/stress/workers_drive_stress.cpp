@@ -377,5 +377,27 @@ TEST(workers_drive_stress, two_may_live_in_one_process_and_call_each_other) {
   EXPECT_EQ(done.load(), 20);
 }
 
+TEST(workers_drive_stress, a_run_beside_a_run_is_refused) {
+  for (const std::uint32_t workers : {1U, 2U, 4U}) {
+    threaded_runtime rt({.workers = workers}, quiet());
+    const hang_guard guard(rt->kernel());
+    std::atomic<bool> is_in{false};
+    std::atomic<bool> may_go{false};
+    body waits{[&](cx& c) {
+      is_in.store(true);
+      if (may_go.load()) return poll_result::ready;
+      c.yield();
+      return poll_result::pending;
+    }};
+    must_spawn(*rt, rt->root(), waits, {}, false);
+    std::thread runner([&] { EXPECT_EQ(rt->run_until_quiescent().ended, status::ok); });
+    while (!is_in.load()) std::this_thread::yield();
+    EXPECT_EQ(rt->run_until_quiescent().ended, status::reentrant);
+    may_go.store(true);
+    runner.join();
+    EXPECT_EQ(rt->run_until_quiescent().ended, status::ok);
+  }
+}
+
 }  // namespace
 }  // namespace asx
