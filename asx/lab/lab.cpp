@@ -4,6 +4,7 @@
 #include <array>
 #include <cinttypes>
 #include <cstdio>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct plan {
   std::uint64_t at = 0;
 };
 
+constexpr std::uint32_t most_workers = 64;
 constexpr std::array<std::string_view, 4> fault_names{"none", "cancel", "polls", "memory"};
 
 std::string hex(const digest128& d) {
@@ -48,7 +50,7 @@ bool read_token(const std::string& text, plan& out, std::string& digest) {
   if (found != 5 || static_cast<std::size_t>(used) != text.size()) return false;
   const auto* const at = std::find(fault_names.begin(), fault_names.end(), std::string_view(fault.data()));
   digest = tail.data();
-  if (at == fault_names.end() || out.workers == 0 || out.workers > 64 || digest.size() != 16) return false;
+  if (at == fault_names.end() || out.workers == 0 || out.workers > most_workers || digest.size() != 16) return false;
   out.fault = static_cast<lab_fault>(at - fault_names.begin());
   return true;
 }
@@ -105,11 +107,27 @@ std::string knot(runtime& rt) {
   return out;
 }
 
-void judge(runtime& rt, const lab_options& options, run_record& out) {
-  std::uint64_t leaks = 0, forced = 0;
-  for (const event& e : events_of(rt.journal())) {
-    leaks += e.kind == event_kind::obligation_leaked ? 1 : 0;
-    forced += e.kind == event_kind::task_force_completed ? 1 : 0;
+// Of the whole run: the journal's ring forgets.
+struct counts {
+  std::uint64_t leaks = 0;
+  std::uint64_t forced = 0;
+
+  [[nodiscard]] event_sink sink() noexcept {
+    return {this, [](void* self, std::span<const event> batch) noexcept {
+              auto& c = *static_cast<counts*>(self);
+              for (const event& e : batch) {
+                c.leaks += e.kind == event_kind::obligation_leaked ? 1 : 0;
+                c.forced += e.kind == event_kind::task_force_completed ? 1 : 0;
+              }
+            }};
+  }
+};
+
+void judge(runtime& rt, const lab_options& options, const counts& seen, bool may_fail, run_record& out) {
+  rt.journal().settle();
+  const auto [leaks, forced] = seen;
+  if (out.finding.empty() && !may_fail && rt.kernel().unheard().kind != outcome_kind::ok) {
+    out.finding = detail::words_of_unheard(rt.kernel());
   }
   if (out.finding.empty() && leaks != 0 && !options.may_leak) {
     out.finding = std::to_string(leaks) + " obligations leaked\n" + rt.kernel().ghosts().report();
@@ -143,6 +161,8 @@ run_record run_once(const lab_options& options, const plan& p, const lab_body& b
   config.order = worker_order::kind::drawn;
   config.ready_tiebreak = tie_break::rng;
   config.memory = memory.port();
+  counts seen_events;
+  config.sink = seen_events.sink();
   runtime rt(config);
   if (rt.start_status() != status::ok) {
     out.finding = "the runtime did not start: " + std::string(sentence(rt.start_status()));
@@ -191,7 +211,10 @@ run_record run_once(const lab_options& options, const plan& p, const lab_body& b
   first.handle.drop();
   const shutdown_result end = rt.shutdown({}, options.max_steps);
   if (out.finding.empty() && !end.is_quiescent()) out.finding = "not at rest after shutdown:\n" + end.survivors;
-  judge(rt, options, out);
+  judge(rt, options, seen_events, may_fail, out);
+  if (out.finding.empty() && options.has_failed != nullptr && options.has_failed()) {
+    out.finding = "an expectation did not hold";
+  }
   out.digest = rt.journal().digest();
   if (!out.finding.empty()) out.tail = tail_of(rt.journal());
   return out;
@@ -229,6 +252,13 @@ std::string lab_result::report() const {
 
 lab_result explore(const lab_options& options, const lab_body& body) {
   lab_result result;
+  if (options.seeds == 0 || options.workers > most_workers) {
+    result.is_ok = false;
+    result.finding = options.seeds == 0
+                         ? "no seed is asked for, so nothing is shown"
+                         : "at most " + std::to_string(most_workers) + " virtual workers can be asked for";
+    return result;
+  }
   for (std::uint64_t i = 0; i < options.seeds && result.is_ok; ++i) {
     const plan p = plan_of(options, options.first_seed + i);
     const run_record first = run_once(options, p, body);

@@ -8,6 +8,7 @@
 //
 // What every run must satisfy, unless the options allow otherwise:
 //     the body ends ok             or what it ended with is the finding
+//     no failure is lost           nobody that the body started beside itself failed while nobody held it (run.hpp)
 //     nobody is blocked for ever   who waits when nothing can happen any more, for what, who could wake them
 //     everything ends at shutdown  quiescence
 //     no promise is broken         no obligation leaked, no ghost violation
@@ -34,7 +35,7 @@ namespace asx {
 struct lab_options {
   std::uint64_t first_seed = 1;
   std::uint32_t seeds = 32;
-  std::uint32_t workers = 4;  // At most; a seed decides how many.
+  std::uint32_t workers = 4;  // At most, and at most 64; a seed decides how many.
   resource_contract contract = resource_contract::core();
   kernel_options behaviour{};
   std::uint64_t max_steps = 1'000'000;  // Of one run: more is a finding.
@@ -42,6 +43,7 @@ struct lab_options {
   bool may_block = false;               // Tasks may be left waiting; shutdown ends them.
   bool may_leak = false;
   bool may_overrun = false;
+  bool (*has_failed)() = nullptr;  // Asked after each run; true is a finding. For frameworks with checks of their own.
 };
 
 using lab_body = std::function<task<void>(cx)>;

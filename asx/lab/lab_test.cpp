@@ -153,5 +153,52 @@ TEST(lab, calls_a_sweep_that_hits_nothing_a_finding) {
   EXPECT_TRUE(r.is_ok || r.finding.find("hit nothing") != std::string::npos) << r.report();
 }
 
+TEST(lab, finds_a_failure_that_nobody_joined) {
+  const lab_result r = explore({}, [](cx c) -> task<> {
+    co_await start(c, {.name = "child"}, [](cx) -> task<> {
+      co_await yield();
+      co_await fail(status::io);
+    });
+  });
+  ASSERT_FALSE(r.is_ok);
+  EXPECT_NE(r.finding.find("in task 2 'child', which nobody joined"), std::string::npos) << r.finding;
+  EXPECT_TRUE(explore({.may_fail = true}, [](cx c) -> task<> {
+                co_await start(c, [](cx) -> task<> { co_await fail(status::io); });
+              }).is_ok);
+}
+
+TEST(lab, remembers_what_the_ring_of_the_journal_forgets) {
+  const lab_result r = explore({.seeds = 1}, [](cx c) -> task<> {
+    auto child = co_await start(c, [](cx own) -> task<> {
+      for (;;) {
+        static_cast<void>(own.checkpoint());
+        co_await attempt(yield());
+      }
+    });
+    EXPECT_EQ(child.cancel(), status::ok);
+    for (int i = 0; i < 40'000; ++i) co_await yield();
+  });
+  ASSERT_FALSE(r.is_ok);
+  EXPECT_NE(r.finding.find("completed by force"), std::string::npos) << r.finding;
+}
+
+TEST(lab, stops_where_a_framework_has_seen_a_failure) {
+  static int asked;
+  asked = 0;
+  const lab_result r = explore({.has_failed = [] { return ++asked == 3; }}, [](cx) -> task<> { co_return; });
+  ASSERT_FALSE(r.is_ok);
+  EXPECT_EQ(r.runs, 3U);
+  EXPECT_EQ(r.finding, "an expectation did not hold");
+  EXPECT_FALSE(r.token.empty());
+  EXPECT_FALSE(r.tail.empty());
+}
+
+TEST(lab, refuses_what_would_show_nothing) {
+  const auto body = [](cx) -> task<> { co_return; };
+  EXPECT_FALSE(explore({.seeds = 0}, body).is_ok);
+  EXPECT_FALSE(explore({.workers = 65}, body).is_ok);
+  EXPECT_TRUE(explore({.seeds = 65, .workers = 64}, body).is_ok);
+}
+
 }  // namespace
 }  // namespace asx
