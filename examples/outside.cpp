@@ -15,8 +15,8 @@
 namespace {
 
 // Pretends to be a library that calls back on a thread of its own.
-std::thread measure_temperature(asx::foreign_promise<int> answer) {
-  return std::thread([answer = std::move(answer)]() mutable { answer.set(21); });
+std::jthread measure_temperature(asx::foreign_promise<int> answer) {
+  return std::jthread([answer = std::move(answer)]() mutable { answer.set(21); });
 }
 
 // cut: program
@@ -26,9 +26,8 @@ asx::task<> program(asx::cx c, asx::blocking_pool& pool) {
 
   auto value = asx::foreign_value<int>(c);
   if (value.code != asx::status::ok) co_await asx::fail(value.code);
-  std::thread library = measure_temperature(std::move(value.promise));
+  const std::jthread library = measure_temperature(std::move(value.promise));  // Joins when it goes, cancelled or not.
   const int degrees = co_await std::move(value.future);
-  library.join();
   std::printf("%d degrees\n", degrees);
 
   std::raise(SIGINT);  // As if somebody had pressed Ctrl-C.

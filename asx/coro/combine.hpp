@@ -6,12 +6,15 @@
 //     auto page = co_await asx::retry(c, {.attempts = 5}, fetch_page);      // until it is ok
 //
 // 1  Each child is a task in a region of its own block: nothing is left behind when the await is over, however it
-//    ends.
+//    ends. retry has no child: it awaits its function where it is itself, and what that starts is the caller's
+//    region's.
 // 2  race, first_ok and quorum cancel who lost with kind race_lost, and return when all of them have ended. What a
-//    loser holds comes back: a two-phase operation that did not commit has not happened.
+//    loser holds comes back: a two-phase operation that did not commit has not happened. One that has is over: two who
+//    race for messages may both have one, and the loser's goes with it. select takes one at most. How a loser ended,
+//    by a panic too, is in the journal alone.
 // 3  A child that could not be spawned counts as ended with err and the refusal's status.
 // 4  for_each stops at the first failure and ends with it; those that run are cancelled with kind fail_fast.
-// 5  retry waits between attempts: `first_delay`, then times `factor`, at most `max_delay`. It does not retry what
+// 5  retry waits between attempts: `first_delay`, then times `factor`, each at most `max_delay`. It does not retry what
 //    was cancelled.
 //
 // Cancel points: each await, as a region block.
@@ -52,13 +55,16 @@ using outcome_in = outcome<typename spawned<T>::stored>;
 
 inline constexpr region_options judged_by_body{.policy = region_policy::body_decides};
 
-/// Its outcome, without the texts that go with its handle.
+/// Its outcome. Texts go with its handle: what a panic said is kept by the task that asked, a reason has none.
 template <class T>
-outcome_in<T> outcome_of(spawn_result<T>& s) {
+outcome_in<T> outcome_of(spawn_result<T>& s, coro_root& asks) {
   if (s.code != status::ok) return outcome_in<T>::err({s.code, 0});
   outcome_in<T> out;
   static_cast<void>(s.handle.take(out));
-  if (out.is_panicked()) return outcome_in<T>::panicked({"a child panicked", out.panic().file, out.panic().line});
+  if (out.is_panicked()) {
+    asks.keep_panic(out.panic());
+    return outcome_in<T>::panicked(asks.kept_panic());
+  }
   if (out.is_cancelled()) {
     cancellation how = out.cancelled_by();
     how.reason.message = {};
@@ -157,7 +163,8 @@ task<std::tuple<outcome_in<result_of<Fs>>...>> run_join_all(cx c, Fs... fs) {
     }(std::index_sequence_for<Fs...>{});
     co_return;
   });
-  co_return std::apply([](auto&... one) { return std::make_tuple(outcome_of(one)...); }, all);
+  coro_root& asks = co_await own_root{};
+  co_return std::apply([&asks](auto&... one) { return std::make_tuple(outcome_of(one, asks)...); }, all);
 }
 
 template <class F, class... Fs>
@@ -172,7 +179,7 @@ task<outcome_in<result_of<F>>> run_race(cx c, F f, Fs... fs) {
     co_await typename contest<value, 1 + sizeof...(Fs)>::next_op(all);
     co_await typename decltype(all)::stop_op(all);
   });
-  co_return outcome_of(all.all[all.last]);
+  co_return outcome_of(all.all[all.last], co_await own_root{});
 }
 
 template <class F, class... Fs>
@@ -190,7 +197,7 @@ task<outcome_in<result_of<F>>> run_first_ok(cx c, F f, Fs... fs) {
     }
     co_await typename decltype(all)::stop_op(all);
   });
-  co_return outcome_of(all.all[all.last]);
+  co_return outcome_of(all.all[all.last], co_await own_root{});
 }
 
 template <class F, class... Fs>
@@ -218,7 +225,7 @@ task<quorum_result<typename spawned<result_of<F>>::stored, 1 + sizeof...(Fs)>> r
   out.is_reached = yes >= enough;
   for (std::size_t i = 0; i < count; ++i) {
     if (!counted[i]) continue;
-    auto one = outcome_of(all.all[i]);
+    auto one = outcome_of(all.all[i], co_await own_root{});
     // One that was ended ok from outside has said yes, and has nothing to show.
     if (std::is_void_v<value> || one.has_value()) out.values[i].emplace(value_in(std::move(one)));
   }
@@ -228,7 +235,7 @@ task<quorum_result<typename spawned<result_of<F>>::stored, 1 + sizeof...(Fs)>> r
 template <class F>
   requires coroutine_function<F>
 task<result_of<F>> run_retry(cx c, retry_policy how, F f) {
-  duration delay = how.first_delay;
+  duration delay = how.first_delay < how.max_delay ? how.first_delay : how.max_delay;
   for (std::uint32_t attempts = 1;; ++attempts) {
     auto got = co_await attempt(f(c));
     if (got.is_ok()) {

@@ -149,5 +149,30 @@ TEST(combine, leaves_nothing_behind_wherever_it_is_cancelled) {
   }
 }
 
+auto panics(const char* what) {
+  return [what](cx c) -> task<int> {
+    co_await yield();
+    c.panic(what);
+    co_return 0;
+  };
+}
+
+LAB_TEST(combine, what_a_child_said_when_it_panicked_is_told) {
+  const auto first = co_await race(c, panics("the disk burns"), in(10));
+  EXPECT_TRUE(first.is_panicked());
+  const auto [a, b] = co_await join_all(c, panics("left"), panics("right"));
+  const auto none = co_await first_ok(c, panics("not this one"));
+  EXPECT_EQ(first.panic().text, "the disk burns");
+  EXPECT_EQ(a.panic().text, "left");
+  EXPECT_EQ(b.panic().text, "right");
+  EXPECT_EQ(none.panic().text, "not this one");
+}
+
+LAB_TEST(combine, retry_waits_no_longer_than_it_is_told) {
+  static_cast<void>(co_await attempt(
+      retry(c, {.attempts = 2, .first_delay = duration::seconds(20), .max_delay = duration::seconds(10)}, broken(0))));
+  EXPECT_EQ(c.now(), instant{10'000'000'000});
+}
+
 }  // namespace
 }  // namespace asx

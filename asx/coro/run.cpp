@@ -19,6 +19,18 @@ std::string words_of(outcome_kind kind, const error* failed, const cancellation*
   return out;
 }
 
+std::string words_of_unheard(const kernel& k) {
+  const kernel::unheard_end& lost = k.unheard();
+  if (lost.kind == outcome_kind::ok) return {};
+  const panic_note said{k.unheard_text(), {}, 0};
+  const bool is_err = lost.kind == outcome_kind::err;
+  std::string out =
+      words_of(lost.kind, is_err ? &lost.failure : nullptr, nullptr, is_err ? nullptr : &said) + ", in task ";
+  out += std::to_string(lost.task.value);
+  if (!lost.name.view().empty()) out.append(" '").append(lost.name.view()).append("'");
+  return out + ", which nobody joined";
+}
+
 std::string words_of_exception() {
   std::array<char, 160> said{};
   tell_exception(said);

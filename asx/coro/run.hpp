@@ -4,9 +4,16 @@
 //     int main() { return asx::run(program).is_ok() ? 0 : 1; }
 //
 // 1  run makes a runtime on a clock that moves by itself, runs the coroutine and everything it started, however long it
-//    takes, shuts down, and gives the outcome. No exception leaves it.
-// 2  run_in does the same in a runtime of yours, which may have virtual time; it does not shut down.
-// 3  What an outcome refers to - the message of a reason, the text of a panic - is kept in the answer.
+//    takes, shuts down, and gives the outcome. No exception leaves it. When the coroutine ends otherwise than ok, what
+//    it started is told to end, as at the end of a region block.
+// 2  run_in does the same in a runtime of yours, which may have virtual time; it does not shut down, so what was
+// started
+//    goes on when the coroutine fails, unless that is a region block. With virtual time it stops after
+//    runtime::default_max_steps.
+// 3  A failure is not lost: when the coroutine ends ok, and a task that it started in its own region failed while
+// nobody
+//    held it, that is the outcome, and the text names the task.
+// 4  What an outcome refers to - the message of a reason, the text of a panic - is kept in the answer.
 //
 // Cancel points: none: whoever calls run is no task.
 // Threads: one. Lifetime: the runtime lives within run.
@@ -36,6 +43,22 @@ namespace detail {
                                            const panic_note* panicked);
 /// Of the exception that is being handled.
 [[nodiscard]] ASX_API std::string words_of_exception();
+/// Of a failure that nobody heard of; empty when there is none.
+[[nodiscard]] ASX_API std::string words_of_unheard(const kernel& k);
+
+/// The first coroutine of a program: when it fails, everything else is told to end.
+template <class T, class F, class... Args>
+task<T> run_first(cx c, F f, Args... args) {
+  auto got = co_await attempt(f(c, std::move(args)...));
+  if (!got.is_ok()) {
+    if (!got.is_cancelled())
+      static_cast<void>(c.kernel().begin_shutdown({cancel_kind::fail_fast, "the first coroutine failed"}));
+    if (got.is_panicked()) co_await end_as_panic(got.panic());
+    if (got.is_cancelled()) co_await fail(status::cancelled);
+    co_await fail(got.error().code, got.error().detail);
+  }
+  if constexpr (!std::is_void_v<T>) co_return std::move(got).value();
+}
 
 template <class F, class... Args>
   requires coroutine_function<F, Args...>
@@ -62,6 +85,16 @@ auto run_to_end(runtime& rt, std::uint64_t max_steps, F&& f, Args&&... args) {
     const status s = first.handle.take(out.result);
     if (s != status::ok) out.result = outcome<stored>::err({ran.ended == status::ok ? s : ran.ended, 0});
   }
+  const kernel::unheard_end& lost = rt.kernel().unheard();
+  if (out.result.is_ok() && lost.kind != outcome_kind::ok) {
+    out.text = words_of_unheard(rt.kernel());
+    if (lost.kind == outcome_kind::err) {
+      out.result = outcome<stored>::err(lost.failure);
+    } else {
+      out.result = outcome<stored>::panicked({"see text", {}, 0});
+    }
+    return out;
+  }
   const auto& r = out.result;
   out.text = words_of(r.kind(), r.is_err() ? &r.error() : nullptr, r.is_cancelled() ? &r.cancelled_by() : nullptr,
                       r.is_panicked() ? &r.panic() : nullptr);
@@ -79,14 +112,17 @@ auto run_to_end(runtime& rt, std::uint64_t max_steps, F&& f, Args&&... args) {
 template <class F, class... Args>
   requires coroutine_function<F, Args...>
 auto run_in(runtime& rt, F&& f, Args&&... args) {
-  return detail::run_to_end(rt, runtime::default_max_steps, std::forward<F>(f), std::forward<Args>(args)...);
+  const std::uint64_t most = rt.is_virtual() ? runtime::default_max_steps : UINT64_MAX;
+  return detail::run_to_end(rt, most, std::forward<F>(f), std::forward<Args>(args)...);
 }
 
 template <class F, class... Args>
   requires coroutine_function<F, Args...>
 auto run(F&& f, Args&&... args) {
   live_runtime rt;
-  auto out = detail::run_to_end(*rt, UINT64_MAX, std::forward<F>(f), std::forward<Args>(args)...);
+  using value = typename detail::task_of<F, Args...>::value_type;
+  auto out = detail::run_to_end(*rt, UINT64_MAX, detail::run_first<value, std::decay_t<F>, std::decay_t<Args>...>,
+                                std::forward<F>(f), std::forward<Args>(args)...);
   rt->shutdown();
   return out;
 }

@@ -145,5 +145,67 @@ TEST(coro_run, journals_the_same_program_the_same_way_twice) {
   EXPECT_NE(digests[0], digest128{});
 }
 
+task<> fails_later(cx) {
+  co_await yield();
+  co_await fail(status::corrupt, 3);
+}
+
+TEST(coro_run, tells_of_a_failure_that_nobody_joined) {  // law 3
+  const auto lost = run([](cx c) -> task<int> {
+    co_await start(c, {.name = "child"}, fails_later);
+    co_return 1;
+  });
+  ASSERT_TRUE(lost.result.is_err());
+  EXPECT_EQ(lost.result.error(), (error{status::corrupt, 3}));
+  EXPECT_NE(lost.text.find("in task 2 'child', which nobody joined"), std::string::npos) << lost.text;
+
+  const auto panicked = run([](cx c) -> task<int> {
+    co_await start(c, [](cx r) -> task<> {
+      co_await yield();
+      r.panic("the disk burns");
+    });
+    co_return 1;
+  });
+  ASSERT_TRUE(panicked.result.is_panicked());
+  EXPECT_EQ(panicked.text, "panicked: the disk burns, in task 2, which nobody joined");
+
+  const auto joined = run([](cx c) -> task<int> {
+    auto child = co_await start(c, fails_later);
+    static_cast<void>(co_await attempt(join(child)));
+    co_return 1;
+  });
+  EXPECT_TRUE(joined.is_ok()) << joined.text;
+}
+
+TEST(coro_run, ends_what_a_program_started_when_it_fails) {  // law 1
+  bool was_cancelled = false;
+  const auto forever = [](cx, bool* was) -> task<> {
+    const auto slept = co_await attempt(sleep(duration::hours(1)));
+    *was = slept.code == status::cancelled;
+  };
+  const auto out = run([&forever, &was_cancelled](cx c) -> task<> {
+    co_await start(c, forever, &was_cancelled);
+    co_await yield();
+    co_await fail(status::io);
+  });
+  ASSERT_TRUE(out.result.is_err()) << out.text;
+  EXPECT_EQ(out.result.error().code, status::io);
+  EXPECT_TRUE(was_cancelled);
+}
+
+TEST(coro_run, a_service_on_a_live_clock_has_no_limit_of_steps) {  // law 2
+  const auto yields = [](cx) -> task<std::uint64_t> {
+    std::uint64_t n = 0;
+    for (; n < runtime::default_max_steps + 10; ++n) co_await yield();
+    co_return n;
+  };
+  live_runtime rt;
+  const auto out = run_in(*rt, yields);
+  EXPECT_TRUE(out.is_ok()) << out.text;
+  runtime in_no_time;
+  EXPECT_EQ(run_in(in_no_time, yields).result.error().code, status::step_limit);
+  in_no_time.shutdown();
+}
+
 }  // namespace
 }  // namespace asx

@@ -350,7 +350,7 @@ class join_handle {
     task_outcome out;
     return kernel_ != nullptr && kernel_->result(task_, out) == status::ok;
   }
-  /// stale_handle when it has ended.
+  /// ok when it has ended already, and nothing happens; stale_handle when this handle names none.
   status cancel(const cancel_request& why = {}) noexcept {
     return kernel_ == nullptr ? status::stale_handle : kernel_->request_cancel(task_, why);
   }

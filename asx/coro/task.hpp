@@ -1,7 +1,7 @@
 // asx/coro/task.hpp - coroutines: what users write.
 //
 //     asx::task<int> fetch(asx::cx c, asx::sender<order> tx) {
-//       co_await asx::sleep(10ms);                        // a cancel point: cancelled, it ends here, destructors run
+//       co_await asx::sleep(asx::duration::seconds(1));  // a cancel point: cancelled, it ends here, destructors run
 //       const auto got = co_await asx::attempt(asx::reserve(tx));     // the whole answer as a value; never ends here
 //       ...
 //       co_return co_await parse(c, text);                // a child coroutine, in the same task
@@ -260,6 +260,20 @@ struct end_as_panic {
   panic_note said;
 };
 
+/// Gives the root of the task: what is kept there lives until nobody can read the task's value any more.
+struct own_root {};
+
+class root_awaiter {
+ public:
+  explicit root_awaiter(coro_root& root) noexcept : root_(root) {}
+  bool await_ready() const noexcept { return true; }
+  void await_suspend(std::coroutine_handle<>) const noexcept {}
+  coro_root& await_resume() const noexcept { return root_; }
+
+ private:
+  coro_root& root_;
+};
+
 class end_awaiter {
  public:
   end_awaiter(const ending& how, promise_base& promise) noexcept : how_(how), promise_(promise) {}
@@ -442,6 +456,7 @@ class promise_of : public promise_base {
   }
   auto await_transform(fail what) noexcept { return end_awaiter({what.code, what.detail}, *this); }
   auto await_transform(end_as what) noexcept { return end_awaiter(what.how, *this); }
+  auto await_transform(own_root) noexcept { return root_awaiter(*root); }
   auto await_transform(end_as_panic what) noexcept {
     root->keep_panic(what.said);
     return end_awaiter({status::ok, 0, true}, *this);

@@ -225,6 +225,18 @@ class ASX_API kernel {
   /// Shuts every gate and closes the root, whatever the cancel queue's limit. A second call strengthens.
   [[nodiscard]] status begin_shutdown(const cancel_request& why = {cancel_kind::shutdown, {}}) noexcept;
   [[nodiscard]] bool is_shutting_down() const noexcept { return is_shutting_down_; }
+  /// The first task of the root that ended with err or panicked while nobody held it; its number is 0 when there is
+  /// none. In every other region a failure is its region's.
+  struct unheard_end {
+    task_id task{};
+    detail::short_name name;
+    outcome_kind kind = outcome_kind::ok;
+    error failure{status::ok, 0};
+    cause_ref panic_text{};
+  };
+  [[nodiscard]] const unheard_end& unheard() const noexcept { return unheard_; }
+  /// What it said when it panicked.
+  [[nodiscard]] std::string_view unheard_text() const noexcept { return causes_.text_of(unheard_.panic_text); }
   [[nodiscard]] quiescence_result check_quiescence() const noexcept;
   /// Marks the task that is polled, or the finalizer that runs, and returns; outside of both it is fatal. Works
   /// in C, in destructors and without exceptions.
@@ -472,6 +484,7 @@ class ASX_API kernel {
   [[nodiscard]] bool has_entries_for(const task_record& t) const noexcept;
   void acknowledge(task_record& t, bool is_forced) noexcept;
   [[nodiscard]] status checkpoint(task_record& t) noexcept;
+  void keep_unheard(const detail::task_record& t) noexcept;
   void retry_cancels() noexcept;
   [[nodiscard]] std::uint64_t unobserved_limit(const task_record& t) const noexcept;
   void start_answering(task_record& t) noexcept;
@@ -509,6 +522,7 @@ class ASX_API kernel {
   /// True when it entered anew.
   bool wait_in(wait_queue& queue, waiter& w, task_record& t, wait_code what, std::uint64_t object,
                std::uint64_t id) noexcept {
+    ASX_ASSERT(t.region->owner_kernel == this, "a task waits only for what is of its own runtime");
     const bool is_new = queue.enter(w, t, id);
     t.waits_for = static_cast<std::uint8_t>(what);
     t.waits_on = object;
@@ -585,6 +599,7 @@ class ASX_API kernel {
   std::uint64_t reserved_obligations_ = 0;
   std::uint64_t closing_regions_ = 0;
   std::uint64_t missed_deadlines_ = 0;
+  unheard_end unheard_;
   std::uint64_t foreign_holds_ = 0;
   std::uint64_t bytes_ = 0;
   std::uint64_t inputs_ = 0;

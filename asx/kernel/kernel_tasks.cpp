@@ -264,6 +264,9 @@ void kernel::end(task_record& t, task_trigger on, detail::task_end result, std::
   --r.live_tasks;
   --live_tasks_;
   fold(r, t);
+  const bool has_failed = result.kind == outcome_kind::err || result.kind == outcome_kind::panicked;
+  if (has_failed && !t.is_held && &r == root_ && unheard_.task.value == 0) [[unlikely]]
+    keep_unheard(t);
   ghosts_.ended(t);
   const std::uint64_t before = std::exchange(cause_, ended);
   if (!t.joiners.empty()) serve(t.joiners, wake_code::joined, event_kind::task_joined, t.task().value);
@@ -276,6 +279,11 @@ void kernel::end(task_record& t, task_trigger on, detail::task_end result, std::
   }
   --t.pins;
   release_if_done(t);
+}
+
+void kernel::keep_unheard(const task_record& t) noexcept {
+  unheard_ = {t.task(), t.name, t.result.kind, {t.result.code, t.result.word}, {}};
+  if (t.has_panic_text) unheard_.panic_text = causes_.keep({.message = causes_.text_of(t.panic_text)});
 }
 
 // children of the regions that a task owns may point into its frame, so it ends after them. It is asked nothing
