@@ -68,8 +68,8 @@ class oneshot_receiver {
   /// A cancel point. ok and the value; stale_handle, cancelled; disconnected: it was received, or will never come;
   /// would_block: the task is woken.
   recv_result<T> poll_recv(cx& c) { return only_.poll_recv(c); }
-  /// Takes back what poll_recv left behind when it said would_block.
-  void stop_waiting() noexcept { only_.stop_waiting(); }
+  /// The end of the channel that it is, for who awaits it.
+  [[nodiscard]] receiver<T>& end() noexcept { return only_; }
   /// ok and the value; stale_handle, disconnected, empty.
   recv_result<T> try_recv() { return only_.try_recv(); }
   /// As oneshot_sender::inspect.

@@ -8,6 +8,9 @@
 // 1  A value is not lost: `send` keeps it until the slot is there; when it ends otherwise, the value is in the answer
 //    of `attempt(send(...))`, or destroyed with the coroutine that asked. What must not be lost is sent in two steps.
 // 2  recv gives an empty optional when the other side is gone; that is the end of a loop, not an error.
+// 3  A message whose move throws stays in its channel: what a task, an attempt or a select gets is moved once,
+// to
+//    where it goes. Where there are runtimes with threads it is moved twice, and lost when the second one throws.
 //
 // Cancel points: reserve, send, recv.
 // Threads: the runtime's. Lifetime: the ends outlive the operation.
@@ -217,17 +220,27 @@ class recv_op {
   template <class Optional>
   [[nodiscard]] Optional take_as() {
     Optional out;
-    if (may_have_gates() && got_) [[unlikely]] {
-      out.emplace(std::move(*got_));
-    } else if (!is_over_) {
-      rx_->take_now(out);  // Without a gate; among threads what there was is in got_.
-    }
+    fill(out);
     return out;
+  }
+  /// The same where there is an empty one, for what must not be moved again.
+  template <class Optional>
+    requires(!std::is_nothrow_move_constructible_v<T>)
+  ASX_OUT_OF_THE_WAY void take_into(Optional& out) {
+    fill(out);
   }
 
  private:
   static constexpr bool is_quiet = std::is_nothrow_move_constructible_v<T>;
 
+  template <class Optional>
+  ASX_ALWAYS_INLINE void fill(Optional& out) {
+    if (may_have_gates() && got_) [[unlikely]] {
+      out.emplace(std::move(*got_));
+    } else if (!is_over_) {
+      rx_->take_now(out);  // Without a gate; among threads what there was is in got_.
+    }
+  }
   ASX_ALWAYS_INLINE status say(status s) noexcept {
     is_waiting_ = s == status::would_block;
     is_over_ = s == status::disconnected;

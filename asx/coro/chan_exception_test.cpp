@@ -7,7 +7,9 @@
 
 #include "asx/chan/testing/bomb.hpp"
 #include "asx/coro/chan.hpp"
+#include "asx/coro/select.hpp"
 #include "asx/coro/spawn.hpp"
+#include "asx/coro/time.hpp"
 #include "asx/runtime/runtime.hpp"
 
 namespace asx {
@@ -74,6 +76,38 @@ TEST_P(coro_chan_throws, a_receive_that_throws_has_consumed_nothing) {
     EXPECT_EQ(got, 7);
     EXPECT_EQ(failed, 1);
   });
+}
+
+// Goal:   the same as the answer of an attempt, and as what a select has won.
+TEST_P(coro_chan_throws, neither_an_attempt_nor_a_select_consumes_what_throws) {
+  for (const bool selects : {false, true}) {
+    play([selects](cx, sender<bomb> tx, receiver<bomb> rx, fuse* f) -> task<> {
+      EXPECT_EQ(tx.try_send(bomb(7, *f)).code, status::ok);
+      int failed = 0;
+      int got = 0;
+      for (bool has_thrown = true; has_thrown && failed < 10;) {
+        f->left = failed;
+        has_thrown = false;
+        try {
+          if (selects) {
+            const auto won = co_await select(recv(rx), sleep(duration::seconds(1)));
+            got = std::get<0>(won)->number();
+          } else {
+            const auto told = co_await attempt(recv(rx));
+            got = (*told.value)->number();
+          }
+        } catch (const std::runtime_error&) {
+          has_thrown = true;
+        }
+        f->left = fuse::none;
+        if (!has_thrown) break;
+        ++failed;
+        EXPECT_EQ(look(tx).queued, 1U) << (selects ? "select" : "attempt");
+      }
+      EXPECT_EQ(got, 7);
+      EXPECT_EQ(failed, 1) << "one move is all that a receive makes";
+    });
+  }
 }
 
 // Goal:   a send whose move throws holds no slot afterwards, also while the operation that was awaited has a name.

@@ -6,6 +6,7 @@
 //     co_await asx::hand_over(tx, value);                       // rendezvous: over when the receiver has it
 //
 // Laws: as asx/chan. That the other side is gone is an answer here, not an error; hand_over ends with disconnected.
+// What was handed over is moved until it is in the task's hands: it is lost when that throws after the first time.
 // Cancel points: all of them.
 // Threads: the runtime's. Lifetime: the ends outlive the operation.
 #pragma once
@@ -18,17 +19,17 @@
 #include "asx/chan/oneshot.hpp"
 #include "asx/chan/rendezvous.hpp"
 #include "asx/chan/watch.hpp"
+#include "asx/coro/chan.hpp"
 #include "asx/coro/task.hpp"
 
 namespace asx {
 
 namespace detail {
 
-// Of a receiver that has one waker: oneshot and rendezvous.
-template <class Receiver, class T>
+template <class T>
 class take_op {
  public:
-  explicit take_op(Receiver& rx) noexcept : rx_(&rx) {}
+  explicit take_op(rendezvous_receiver<T>& rx) noexcept : rx_(&rx) {}
   take_op(take_op&& other) noexcept(std::is_nothrow_move_constructible_v<T>)
       : rx_(other.rx_), is_waiting_(std::exchange(other.is_waiting_, false)), value_(std::move(other.value_)) {}
   take_op& operator=(take_op&&) = delete;
@@ -48,7 +49,7 @@ class take_op {
   std::optional<T> take() { return std::move(value_); }
 
  private:
-  Receiver* rx_;
+  rendezvous_receiver<T>* rx_;
   bool is_waiting_ = false;
   std::optional<T> value_;
 };
@@ -115,12 +116,12 @@ class hand_over_op {
 /// A cancel point. Empty when it was received before, or will never come.
 template <class T>
 [[nodiscard("co_await recv(...)")]] auto recv(oneshot_receiver<T>& rx) noexcept {
-  return detail::take_op<oneshot_receiver<T>, T>(rx);
+  return detail::recv_op<T>(rx.end());
 }
 /// A cancel point. Empty when no sender is left.
 template <class T>
 [[nodiscard("co_await recv(...)")]] auto recv(rendezvous_receiver<T>& rx) noexcept {
-  return detail::take_op<rendezvous_receiver<T>, T>(rx);
+  return detail::take_op<T>(rx);
 }
 /// A cancel point. ok and a value, lagged and how many were skipped, or disconnected.
 template <class T>

@@ -125,13 +125,25 @@ class select_op {
     if constexpr (I + 1 < sizeof...(Ops)) {
       if (winner_ != I) return take_from<I + 1>();
     }
-    auto& op = std::get<I>(ops_);
+    return taken_from<I>(std::get<I>(ops_));
+  }
+  template <std::size_t I, class Op>
+  static value taken_from(Op& op) {
     if constexpr (std::is_void_v<decltype(op.take())>) {
       op.take();
       return value(std::in_place_index<I>);
+    } else if constexpr (requires(value& place) { op.take_into(std::get<I>(place)); }) {
+      return put_in_place<I>(op);
     } else {
       return value(std::in_place_index<I>, op.take());
     }
+  }
+  // A function of its own, whose answer is made where it goes: a move of it might throw.
+  template <std::size_t I, class Op>
+  static value put_in_place(Op& op) {
+    value out(std::in_place_index<I>);
+    op.take_into(std::get<I>(out));
+    return out;
   }
 
   std::tuple<Ops...> ops_;

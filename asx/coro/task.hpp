@@ -189,13 +189,25 @@ class op_awaiter final : public waiting_op {
         if (code_ == status::ok) op_.take();
         return attempted<void>{code_};
       } else {
-        attempted<value> out{code_, std::nullopt};
-        if (code_ == status::ok) out.value.emplace(op_.take());
-        return out;
+        return take_whole<value>();
       }
     } else {
       return op_.take();
     }
+  }
+
+  // Its answer stands in no block of it: else GCC 12 would move it once more, and that might throw.
+  template <class Value>
+  attempted<Value> take_whole() {
+    attempted<Value> out{code_, std::nullopt};
+    if (code_ == status::ok) {
+      if constexpr (requires(Value& place) { op_.take_into(place); }) {
+        op_.take_into(out.value.emplace());
+      } else {
+        out.value.emplace(op_.take());
+      }
+    }
+    return out;
   }
 
   static constexpr hurry_function hurry_of() noexcept {

@@ -2,9 +2,12 @@
 //
 //     void program(asx::runtime& rt) { ... }                // spawns, runs, shuts down; live and here alike
 //
-//     asx::bin_writer file;  config.sink = file.sink();     // live: the journal goes to a file
+//     asx::bin_writer file;                                 // live: the journal goes to a file (journal/file.hpp)
+//     file.open(asx::heap_memory(), asx::descriptor_writer(fd), asx::journal_header::of("core", 0));
+//     config.sink = file.sink();
 //     asx::live_runtime rt(config);
 //     program(*rt);
+//     file.close();
 //
 //     asx::live_recording run;
 //     if (asx::read_recording(file_reader, run).code == asx::status::ok) ...

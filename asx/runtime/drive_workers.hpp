@@ -16,7 +16,9 @@
 //    that has nothing to do, once workers are out long enough to be worth it: two that talk stay together.
 // 3  Everything that does something may be called by any thread while it runs: spawn, cancel, try_send, wake. What only
 //    looks and gives no status - live_tasks, now, next_due, describe_tasks, journal - is looked at inside: `const
-//    inside here(rt->kernel())`. An end of a channel is of one task or thread at a time; copy it for another.
+//    inside here(rt->kernel())`. An end of a channel is of one task or thread at a time; copy it for another. A run
+//    does not wait for other threads: one that has something to bring holds a foreign handle or a foreign_promise
+//    (inbox.hpp, asx/coro/foreign.hpp). To stop a run from elsewhere: foreign_handle::shut_down, or a signal.
 // 4  A worker with nothing to do sleeps; one of them sees to the timers, and looks around once a millisecond while
 //    others are busy.
 // 5  Which worker polls whom is not decided by the seed: two runs may have different digests. A run that was recorded
@@ -29,7 +31,8 @@
 // values of mutex, watch and broadcast, when they are made, looked at by `visit`, and end; the iterators of for_each;
 // what a select polls. A foreign handle wakes every worker that sleeps.
 //
-// Cancel points: none. Threads: any, while it runs; one at a time calls run and shutdown.
+// Cancel points: none. Threads: any, while it runs; one at a time calls run and shutdown, and a run beside a run is
+// refused: reentrant. A thread that calls in a loop without a pause can keep workers waiting: the gate is not fair.
 // Lifetime: as runtime.hpp; the threads end with it. Calls of other threads have returned before it goes.
 #pragma once
 
@@ -44,8 +47,8 @@ namespace asx {
 class entry_order;
 
 struct threads_config {
-  std::uint32_t workers = 0;  // 0: one for each processor; 64 at most.
-  bool is_pinned = false;     // Worker n stays on processor n.
+  std::uint32_t workers = 0;  // 0: one for each processor. More than 64 are 64.
+  bool is_pinned = false;     // Worker n stays on processor n; whoever made the runtime is worker 0, and stays there.
   bool is_virtual = false;    // Time stands while somebody works, and jumps when nobody does, as in the lab.
   /// For tests, not 0: threads pause for a moment, drawn from here, wherever they go in or out, and help each other
   /// however short the polls are.

@@ -17,7 +17,8 @@
 //        calls beyond the grace: one in flight cannot be stopped.
 // R-212  a run from inside a poll is refused: reentrant.
 // R-220  a trace that rejects and has no room for what a step may tell: runs and steps are refused before they begin.
-// No globals: two runtimes may live in one process.
+// No globals: two runtimes may live in one process. What one has - ends, handles, sync objects - only its own tasks
+// wait for: between two, use foreign handles (inbox.hpp) or forms that do not wait, such as try_send.
 //
 // Cancel points: none: whoever runs a runtime is no task.
 // Threads: one, but for foreign handles (inbox.hpp); many with a drive for them (drive_workers.hpp). Without one,

@@ -268,6 +268,38 @@ TEST(workers_channels_stress, a_receiver_that_goes_hands_every_value_that_waits_
 }
 
 // No more than capacity is ever queued or reserved, whoever looks.
+// A receiver that goes between the permit and the message is told of.
+TEST(workers_channels_stress, a_send_that_went_on_was_sent) {
+  const std::uint64_t most = rounds(150);
+  for (const std::uint32_t workers : {2U, 4U}) {
+    for (std::uint64_t round = 0; round < most && !HasFailure(); ++round) {
+      threaded_runtime rt({.workers = workers, .disturbance = round + 1}, config_of(journal_mode::off, round));
+      const hang_guard guard(rt->kernel());
+      auto [code, tx, rx] = channel<std::uint64_t>(rt->kernel(), rt->root(), 1);
+      ASSERT_EQ(code, status::ok);
+      counter went{0};
+      const auto sending = [&went](cx, sender<std::uint64_t> to) -> task<> {
+        for (std::uint64_t i = 0; i < 20; ++i) {
+          co_await send(to, i);
+          went.fetch_add(1, std::memory_order_relaxed);
+        }
+      };
+      const auto hearing = [](cx, receiver<std::uint64_t> from, std::uint64_t n) -> task<> {
+        for (std::uint64_t i = 0; i < n; ++i) static_cast<void>(co_await recv(from));
+      };
+      const auto one = spawn_in(rt->kernel(), rt->root(), {}, sending, tx);
+      const auto other = spawn_in(rt->kernel(), rt->root(), {}, hearing, std::move(rx), round % 8);
+      ASSERT_EQ(one.code, status::ok);
+      ASSERT_EQ(other.code, status::ok);
+      EXPECT_EQ(rt->run_until_quiescent().ended, status::ok);
+      channel_report seen;
+      EXPECT_EQ(tx.inspect(seen), status::ok);
+      EXPECT_EQ(seen.counts.sent, went.load()) << workers << " workers, round " << round;
+      tx.drop();
+    }
+  }
+}
+
 TEST(workers_channels_stress, capacity_is_never_exceeded) {
   play_rounds(8, [](cx c, std::uint64_t) -> task<> {
     auto [code, tx, rx] = channel<std::uint64_t>(c, 3);
