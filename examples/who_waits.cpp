@@ -1,3 +1,4 @@
+// A program that does not end, and who waits for whom in it.
 #include <asx/asx.hpp>
 #include <asx/kernel/report.hpp>
 #include <asx/lab/lab.hpp>

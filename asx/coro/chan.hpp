@@ -9,8 +9,8 @@
 //    of `attempt(send(...))`, or destroyed with the coroutine that asked. What must not be lost is sent in two steps.
 // 2  recv gives an empty optional when the other side is gone; that is the end of a loop, not an error.
 // 3  A message whose move throws stays in its channel: what a task, an attempt or a select gets is moved once,
-// to
-//    where it goes. Where there are runtimes with threads it is moved twice, and lost when the second one throws.
+//    to where it goes. An attempt of a select, and a runtime with threads, move it twice: it is lost when the second
+//    one throws. With such messages and threads, a send to a receiver that goes at that moment is not told of it.
 //
 // Cancel points: reserve, send, recv.
 // Threads: the runtime's. Lifetime: the ends outlive the operation.
@@ -179,8 +179,8 @@ class send_op {
     if (told.code == status::ok) {
       to_be_.note_sent();
     } else if (told.value) {
-      std::destroy_at(&value_);
-      std::construct_at(&value_, std::move(*told.value));
+      std::destroy_at(std::addressof(value_));
+      std::construct_at(std::addressof(value_), std::move(*told.value));
     }
     return told.code;
   }

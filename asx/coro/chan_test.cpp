@@ -287,7 +287,7 @@ TEST(coro_chan_death, a_task_waits_only_for_what_is_of_its_own_runtime) {
     runtime a, b;
     auto ends = channel<int>(b.kernel(), b.root(), 1);
     auto t = spawn_in(
-        a.kernel(), a.root(), {}, [](cx, receiver<int> rx) -> task<> { co_await attempt(recv(rx)); },
+        a.kernel(), a.root(), {}, [](cx, receiver<int> rx) -> task<> { static_cast<void>(co_await attempt(recv(rx))); },
         std::move(ends.rx));
     a.run_until_idle();
     static_cast<void>(t);

@@ -61,10 +61,7 @@ outcome_in<T> outcome_of(spawn_result<T>& s, coro_root& asks) {
   if (s.code != status::ok) return outcome_in<T>::err({s.code, 0});
   outcome_in<T> out;
   static_cast<void>(s.handle.take(out));
-  if (out.is_panicked()) {
-    asks.keep_panic(out.panic());
-    return outcome_in<T>::panicked(asks.kept_panic());
-  }
+  if (out.is_panicked()) return outcome_in<T>::panicked(asks.keep_panic(out.panic()));
   if (out.is_cancelled()) {
     cancellation how = out.cancelled_by();
     how.reason.message = {};

@@ -3,16 +3,15 @@
 //     asx::task<int> program(asx::cx c) { ... }
 //     int main() { return asx::run(program).is_ok() ? 0 : 1; }
 //
-// 1  run makes a runtime on a clock that moves by itself, runs the coroutine and everything it started, however long it
-//    takes, shuts down, and gives the outcome. No exception leaves it. When the coroutine ends otherwise than ok, what
-//    it started is told to end, as at the end of a region block.
-// 2  run_in does the same in a runtime of yours, which may have virtual time; it does not shut down, so what was
-// started
-//    goes on when the coroutine fails, unless that is a region block. With virtual time it stops after
+// 1  run makes a runtime on a clock that moves by itself, runs the coroutine and everything it started, however long
+//    it takes, shuts down, and gives the outcome. No exception leaves it. When the coroutine ends otherwise than ok,
+//    what it started is told to end, as at the end of a region block.
+// 2  run_in does the same in a runtime of yours, which may have virtual time. It does not shut down, so what was
+//    started goes on when the coroutine fails, unless that is a region block. With virtual time it stops after
 //    runtime::default_max_steps.
-// 3  A failure is not lost: when the coroutine ends ok, and a task that it started in its own region failed while
-// nobody
-//    held it, that is the outcome, and the text names the task.
+// 3  A failure is not lost: when the coroutine ends ok, and a task that was started in its region after it failed
+//    while nobody held it, that is the outcome, and the text names the task. Among threads one that fails before
+//    `start` has let go of its handle counts as held.
 // 4  What an outcome refers to - the message of a reason, the text of a panic - is kept in the answer.
 //
 // Cancel points: none: whoever calls run is no task.
@@ -46,23 +45,9 @@ namespace detail {
 /// Of a failure that nobody heard of; empty when there is none.
 [[nodiscard]] ASX_API std::string words_of_unheard(const kernel& k);
 
-/// The first coroutine of a program: when it fails, everything else is told to end.
-template <class T, class F, class... Args>
-task<T> run_first(cx c, F f, Args... args) {
-  auto got = co_await attempt(f(c, std::move(args)...));
-  if (!got.is_ok()) {
-    if (!got.is_cancelled())
-      static_cast<void>(c.kernel().begin_shutdown({cancel_kind::fail_fast, "the first coroutine failed"}));
-    if (got.is_panicked()) co_await end_as_panic(got.panic());
-    if (got.is_cancelled()) co_await fail(status::cancelled);
-    co_await fail(got.error().code, got.error().detail);
-  }
-  if constexpr (!std::is_void_v<T>) co_return std::move(got).value();
-}
-
 template <class F, class... Args>
   requires coroutine_function<F, Args...>
-auto run_to_end(runtime& rt, std::uint64_t max_steps, F&& f, Args&&... args) {
+auto run_to_end(runtime& rt, std::uint64_t max_steps, bool ends_all, F&& f, Args&&... args) {
   using value = typename task_of<F, Args...>::value_type;
   using stored = typename spawned<value>::stored;
   run_outcome<value> out;
@@ -81,10 +66,13 @@ auto run_to_end(runtime& rt, std::uint64_t max_steps, F&& f, Args&&... args) {
   if (first.code != status::ok) {
     out.result = outcome<stored>::err({first.code, 0});
   } else {
+    rt.kernel().forget_unheard(first.handle.task());
+    if (ends_all) rt.kernel().end_all_with(first.handle.task());
     const run_result ran = rt.run_until_quiescent(max_steps);
     const status s = first.handle.take(out.result);
     if (s != status::ok) out.result = outcome<stored>::err({ran.ended == status::ok ? s : ran.ended, 0});
   }
+  const inside here(rt.kernel());
   const kernel::unheard_end& lost = rt.kernel().unheard();
   if (out.result.is_ok() && lost.kind != outcome_kind::ok) {
     out.text = words_of_unheard(rt.kernel());
@@ -113,16 +101,14 @@ template <class F, class... Args>
   requires coroutine_function<F, Args...>
 auto run_in(runtime& rt, F&& f, Args&&... args) {
   const std::uint64_t most = rt.is_virtual() ? runtime::default_max_steps : UINT64_MAX;
-  return detail::run_to_end(rt, most, std::forward<F>(f), std::forward<Args>(args)...);
+  return detail::run_to_end(rt, most, false, std::forward<F>(f), std::forward<Args>(args)...);
 }
 
 template <class F, class... Args>
   requires coroutine_function<F, Args...>
 auto run(F&& f, Args&&... args) {
   live_runtime rt;
-  using value = typename detail::task_of<F, Args...>::value_type;
-  auto out = detail::run_to_end(*rt, UINT64_MAX, detail::run_first<value, std::decay_t<F>, std::decay_t<Args>...>,
-                                std::forward<F>(f), std::forward<Args>(args)...);
+  auto out = detail::run_to_end(*rt, UINT64_MAX, true, std::forward<F>(f), std::forward<Args>(args)...);
   rt->shutdown();
   return out;
 }

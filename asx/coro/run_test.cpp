@@ -193,6 +193,43 @@ TEST(coro_run, ends_what_a_program_started_when_it_fails) {  // law 1
   EXPECT_TRUE(was_cancelled);
 }
 
+TEST(coro_run, ends_what_a_program_started_however_it_fails) {  // law 1
+  const auto forever = [](cx) -> task<> { co_await sleep(duration::hours(1)); };
+  const auto panicked = run([&forever](cx c) -> task<int> {
+    co_await start(c, forever);
+    c.panic("boom");
+    co_return 1;
+  });
+  EXPECT_TRUE(panicked.result.is_panicked()) << panicked.text;
+  const auto alone = run([&forever](cx c) -> task<> {
+    co_await start(c, forever);
+    EXPECT_EQ(c.kernel().request_cancel(c.handle(), {cancel_kind::user, "only me"}), status::ok);
+    co_await sleep(duration::hours(1));
+  });
+  EXPECT_EQ(alone.text, "cancelled: user, only me");
+  const auto pretends = run([&forever](cx c) -> task<> {
+    co_await start(c, forever);
+    co_await fail(status::cancelled);
+  });
+  EXPECT_FALSE(pretends.is_ok());
+}
+
+TEST(coro_run, a_failure_is_told_once_and_of_the_run_it_is_of) {  // law 3
+  runtime rt;
+  const auto fails = [](cx) -> task<> { co_await fail(status::io); };
+  static_cast<void>(spawn_in(rt.kernel(), rt.root(), {}, fails));
+  const auto before = run_in(rt, [](cx) -> task<int> { co_return 1; });
+  EXPECT_TRUE(before.is_ok()) << "it was there before: " << before.text;
+  const auto lost = run_in(rt, [&fails](cx c) -> task<int> {
+    co_await start(c, fails);
+    co_return 2;
+  });
+  EXPECT_TRUE(lost.result.is_err()) << lost.text;
+  const auto after = run_in(rt, [](cx) -> task<int> { co_return 3; });
+  ASSERT_TRUE(after.is_ok()) << after.text;
+  EXPECT_EQ(after.result.value(), 3);
+}
+
 TEST(coro_run, a_service_on_a_live_clock_has_no_limit_of_steps) {  // law 2
   const auto yields = [](cx) -> task<std::uint64_t> {
     std::uint64_t n = 0;

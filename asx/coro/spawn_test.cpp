@@ -483,5 +483,20 @@ TEST(coro_start, takes_options_and_ends_the_coroutine_when_it_is_refused) {
   before.check();
 }
 
+TEST(coro_spawn, a_task_knows_its_name) {
+  runtime rt;
+  std::string called = "nothing";
+  std::string uncalled = "nothing";
+  const auto says = [](cx c, std::string* out) -> task<> {
+    *out = c.name();
+    co_return;
+  };
+  EXPECT_EQ(spawn_in(rt.kernel(), rt.root(), {.name = "parser"}, says, &called).code, status::ok);
+  EXPECT_EQ(spawn_in(rt.kernel(), rt.root(), {}, says, &uncalled).code, status::ok);
+  rt.run_until_quiescent();
+  EXPECT_EQ(called, "parser");
+  EXPECT_EQ(uncalled, "");
+}
+
 }  // namespace
 }  // namespace asx

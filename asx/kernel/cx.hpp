@@ -73,6 +73,8 @@ struct cleanup_ref {
 class ASX_API cx {
  public:
   [[nodiscard]] task_id task() const noexcept;
+  /// What it was called when it was spawned, up to 23 bytes of it; empty when it was not. As long as the task is there.
+  [[nodiscard]] std::string_view name() const noexcept;
   [[nodiscard]] task_handle handle() const noexcept;
   [[nodiscard]] region_handle region() const noexcept;
   [[nodiscard]] asx::kernel& kernel() const noexcept;

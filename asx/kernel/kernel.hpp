@@ -225,8 +225,11 @@ class ASX_API kernel {
   /// Shuts every gate and closes the root, whatever the cancel queue's limit. A second call strengthens.
   [[nodiscard]] status begin_shutdown(const cancel_request& why = {cancel_kind::shutdown, {}}) noexcept;
   [[nodiscard]] bool is_shutting_down() const noexcept { return is_shutting_down_; }
-  /// The first task of the root that ended with err or panicked while nobody held it; its number is 0 when there is
-  /// none. In every other region a failure is its region's.
+  /// When this task ends otherwise than ok, whatever the way, the root is closed as by begin_shutdown.
+  void end_all_with(task_handle first) noexcept;
+  /// The first task of the root that ended with err or panicked while nobody held it, among those that were spawned
+  /// after the one that forget_unheard named; its number is 0 when there is none. In every other region a failure is
+  /// its region's. To be read inside where there are threads.
   struct unheard_end {
     task_id task{};
     detail::short_name name;
@@ -235,6 +238,7 @@ class ASX_API kernel {
     cause_ref panic_text{};
   };
   [[nodiscard]] const unheard_end& unheard() const noexcept { return unheard_; }
+  void forget_unheard(task_handle after) noexcept;
   /// What it said when it panicked.
   [[nodiscard]] std::string_view unheard_text() const noexcept { return causes_.text_of(unheard_.panic_text); }
   [[nodiscard]] quiescence_result check_quiescence() const noexcept;
@@ -485,6 +489,7 @@ class ASX_API kernel {
   void acknowledge(task_record& t, bool is_forced) noexcept;
   [[nodiscard]] status checkpoint(task_record& t) noexcept;
   void keep_unheard(const detail::task_record& t) noexcept;
+  void tell_failure(const detail::task_record& t, std::uint64_t ended) noexcept;
   void retry_cancels() noexcept;
   [[nodiscard]] std::uint64_t unobserved_limit(const task_record& t) const noexcept;
   void start_answering(task_record& t) noexcept;
@@ -600,6 +605,8 @@ class ASX_API kernel {
   std::uint64_t closing_regions_ = 0;
   std::uint64_t missed_deadlines_ = 0;
   unheard_end unheard_;
+  task_id unheard_after_{};
+  task_id first_{};  // Whose failure ends all.
   std::uint64_t foreign_holds_ = 0;
   std::uint64_t bytes_ = 0;
   std::uint64_t inputs_ = 0;

@@ -264,13 +264,11 @@ void kernel::end(task_record& t, task_trigger on, detail::task_end result, std::
   --r.live_tasks;
   --live_tasks_;
   fold(r, t);
-  const bool has_failed = result.kind == outcome_kind::err || result.kind == outcome_kind::panicked;
-  if (has_failed && !t.is_held && &r == root_ && unheard_.task.value == 0) [[unlikely]]
-    keep_unheard(t);
   ghosts_.ended(t);
   const std::uint64_t before = std::exchange(cause_, ended);
   if (!t.joiners.empty()) serve(t.joiners, wake_code::joined, event_kind::task_joined, t.task().value);
   if (r.fails_fast) fail_fast(r, t, ended);
+  if (result.kind != outcome_kind::ok && &r == root_) tell_failure(t, ended);
   cause_ = before;
   look_at(r);
   if (!is_shared() && t.drop != nullptr) {
@@ -281,9 +279,33 @@ void kernel::end(task_record& t, task_trigger on, detail::task_end result, std::
   release_if_done(t);
 }
 
+// A task of the root did not end ok: nobody but the program itself can hear of it.
+void kernel::tell_failure(const task_record& t, std::uint64_t ended) noexcept {
+  const bool has_failed = t.result.kind != outcome_kind::cancelled;
+  if (has_failed && !t.is_held && unheard_.task.value == 0 && unheard_after_ < t.task()) keep_unheard(t);
+  if (t.task() != first_ || root_->state == region_state::closed) return;
+  is_shutting_down_ = true;
+  const cancel_request why{cancel_kind::fail_fast, "the first task of the program failed"};
+  propagate(*root_, reason_of_close(why, *root_), region_trigger::begin_close, true, ended);
+}
+
 void kernel::keep_unheard(const task_record& t) noexcept {
   unheard_ = {t.task(), t.name, t.result.kind, {t.result.code, t.result.word}, {}};
-  if (t.has_panic_text) unheard_.panic_text = causes_.keep({.message = causes_.text_of(t.panic_text)});
+  if (!t.has_panic_text || causes_.find(t.panic_text) == nullptr) return;
+  causes_.retain(t.panic_text);
+  unheard_.panic_text = t.panic_text;
+}
+
+void kernel::forget_unheard(task_handle after) noexcept {
+  const inside here(gate_);
+  causes_.release(unheard_.panic_text);
+  unheard_ = {};
+  if (const task_record* const t = find(after); t != nullptr) unheard_after_ = t->task();
+}
+
+void kernel::end_all_with(task_handle first) noexcept {
+  const inside here(gate_);
+  if (const task_record* const t = find(first); t != nullptr) first_ = t->task();
 }
 
 // children of the regions that a task owns may point into its frame, so it ends after them. It is asked nothing

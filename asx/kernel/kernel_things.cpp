@@ -210,6 +210,9 @@ void kernel::cancel_timers(intrusive_list<timer_record, detail::timer_owner_tag>
 task_id cx::task() const noexcept {
   return task_->place::task();
 }
+std::string_view cx::name() const noexcept {
+  return task_->name.view();
+}
 task_handle cx::handle() const noexcept {
   const inside here(kernel());
   return asx::kernel::handle_of(*task_);

@@ -7,10 +7,9 @@
 //     }
 //
 // Laws: as lab.hpp: 32 seeds, each twice, all oracles, and EXPECT_ in the body: what does not hold ends the test after
-// that run. A finding prints the seed, a token that replays it, and the journal's tail.
+// that run. A finding prints the seed, a token that replays it, and the journal's tail. That run alone:
 //
-//     ASX_LAB_REPLAY=lab1.7.2.none.0.0123456789abcdef ./my_tests --gtest_filter=orders.are_not_lost...    that run
-//     alone
+//     ASX_LAB_REPLAY=lab1.7.2.none.0.0123456789abcdef ./my_tests --gtest_filter=orders.are_not_lost_when...
 //
 // ASX_LAB_TEST_WITH(suite, name, .seeds = 200, .may_block = true) takes the fields of lab_options.
 //

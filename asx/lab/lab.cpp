@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cinttypes>
 #include <cstdio>
 #include <span>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "asx/coro/run.hpp"
+#include "asx/journal/compare.hpp"
 #include "asx/journal/describe.hpp"
 #include "asx/journal/why.hpp"
 #include "asx/kernel/report.hpp"
@@ -41,15 +43,27 @@ std::string token_of(const plan& p, const digest128& digest) {
   return text.data();
 }
 
-bool read_token(const std::string& text, plan& out, std::string& digest) {
-  std::array<char, 16> fault{};
-  std::array<char, 24> tail{};
-  int used = 0;
-  const int found = std::sscanf(text.c_str(), "lab1.%" SCNx64 ".%" SCNu32 ".%15[a-z].%" SCNu64 ".%16[0-9a-f]%n",
-                                &out.seed, &out.workers, fault.data(), &out.at, tail.data(), &used);
-  if (found != 5 || static_cast<std::size_t>(used) != text.size()) return false;
-  const auto* const at = std::find(fault_names.begin(), fault_names.end(), std::string_view(fault.data()));
-  digest = tail.data();
+// The part before the next point, which goes with it.
+std::string_view cut_part(std::string_view& text) {
+  const std::size_t point = std::min(text.find('.'), text.size());
+  const std::string_view part = text.substr(0, point);
+  text.remove_prefix(std::min(point + 1, text.size()));
+  return part;
+}
+
+template <class Number>
+bool read_number(std::string_view text, int base, Number& out) {
+  const auto [rest, code] = std::from_chars(text.data(), text.data() + text.size(), out, base);
+  return code == std::errc{} && rest == text.data() + text.size();
+}
+
+bool read_token(std::string_view text, plan& out, std::string& digest) {
+  if (cut_part(text) != "lab1") return false;
+  if (!read_number(cut_part(text), 16, out.seed) || !read_number(cut_part(text), 10, out.workers)) return false;
+  const auto* const at = std::find(fault_names.begin(), fault_names.end(), cut_part(text));
+  if (!read_number(cut_part(text), 10, out.at)) return false;
+  digest = text;
+  if (digest.find_first_not_of("0123456789abcdef") != std::string::npos) return false;
   if (at == fault_names.end() || out.workers == 0 || out.workers > most_workers || digest.size() != 16) return false;
   out.fault = static_cast<lab_fault>(at - fault_names.begin());
   return true;
@@ -83,6 +97,7 @@ struct run_record {
   std::string finding;
   digest128 digest{};
   std::string tail;
+  std::vector<event> events;  // Those that the ring kept.
   std::uint64_t steps = 0;
   std::uint64_t polls = 0;     // Of the body.
   std::uint64_t requests = 0;  // For memory, from the body's start.
@@ -216,6 +231,7 @@ run_record run_once(const lab_options& options, const plan& p, const lab_body& b
     out.finding = "an expectation did not hold";
   }
   out.digest = rt.journal().digest();
+  out.events = events_of(rt.journal());
   if (!out.finding.empty()) out.tail = tail_of(rt.journal());
   return out;
 }
@@ -229,6 +245,14 @@ void tell(lab_result& result, const plan& p, const run_record& r) {
   result.is_ok = false;
   result.finding = r.finding;
   result.tail = r.tail;
+}
+
+// Where two runs of one seed part; nothing when the ring has lost how they began.
+std::string parting(const std::vector<event>& first, const std::vector<event>& second) {
+  if (first.empty() || second.empty() || first.front().seq != 1 || second.front().seq != 1) return {};
+  span_reader a(first);
+  span_reader b(second);
+  return explain(compare(source_of(a), source_of(b)));
 }
 
 plan plan_of(const lab_options& options, std::uint64_t seed) {
@@ -267,11 +291,12 @@ lab_result explore(const lab_options& options, const lab_body& body) {
     if (!result.is_ok) break;
     const run_record second = run_once(options, p, body);
     ++result.runs;
-    if (second.digest == first.digest) continue;
+    tell(result, p, second);
+    if (!result.is_ok || second.digest == first.digest) continue;
     result.is_ok = false;
     result.finding = "the same seed gave two digests, " + hex(first.digest) + " and " + hex(second.digest) +
-                     ": the program depends on something that the lab does not hold";
-    result.tail = second.tail;
+                     ": the program depends on something that the lab does not hold\n" +
+                     parting(first.events, second.events);
   }
   return result;
 }

@@ -128,6 +128,7 @@ TEST(lab, finds_a_program_that_is_not_the_same_twice) {
     if (++runs % 2 == 0) co_await yield();
   });
   EXPECT_NE(r.finding.find("two digests"), std::string::npos) << r.finding;
+  EXPECT_NE(r.finding.find("what the poll said"), std::string::npos) << "where they part is told: " << r.finding;
 }
 
 TEST(lab, finds_a_program_that_never_ends) {
@@ -172,7 +173,7 @@ TEST(lab, remembers_what_the_ring_of_the_journal_forgets) {
     auto child = co_await start(c, [](cx own) -> task<> {
       for (;;) {
         static_cast<void>(own.checkpoint());
-        co_await attempt(yield());
+        static_cast<void>(co_await attempt(yield()));
       }
     });
     EXPECT_EQ(child.cancel(), status::ok);
@@ -193,11 +194,34 @@ TEST(lab, stops_where_a_framework_has_seen_a_failure) {
   EXPECT_FALSE(r.tail.empty());
 }
 
+TEST(lab, names_the_seed_whose_second_run_failed) {
+  static int asked;
+  asked = 0;
+  const lab_result r = explore({.has_failed = [] { return ++asked >= 4; }}, [](cx) -> task<> { co_return; });
+  ASSERT_FALSE(r.is_ok);
+  EXPECT_EQ(r.seed, 2U);
+  EXPECT_EQ(r.runs, 4U);
+}
+
 TEST(lab, refuses_what_would_show_nothing) {
   const auto body = [](cx) -> task<> { co_return; };
   EXPECT_FALSE(explore({.seeds = 0}, body).is_ok);
   EXPECT_FALSE(explore({.workers = 65}, body).is_ok);
   EXPECT_TRUE(explore({.seeds = 65, .workers = 64}, body).is_ok);
+}
+
+TEST(lab, reads_a_token_to_the_letter) {
+  const auto body = [](cx) -> task<> { co_return; };
+  const lab_result whole = explore({.seeds = 1}, body);
+  ASSERT_TRUE(replay({}, whole.token, body).is_ok) << whole.token;
+  const std::string tail = whole.token.substr(whole.token.rfind('.'));
+  for (const char* const wrong :
+       {"lab1. 1.2.none.0", "lab1.0x1.2.none.0", "lab1.1.4294967298.none.0", "lab1.-1.2.none.0", "lab1.1.65.none.0",
+        "lab1.1.0.none.0", "lab1.1.2.nine.0", "lab1.1.2.none.", "lab2.1.2.none.0", "lab1.10000000000000000.2.none.0",
+        "lab1.1.2.none.0.0"}) {
+    const lab_result r = replay({}, wrong + tail, body);
+    EXPECT_NE(r.finding.find("this is no token"), std::string::npos) << wrong << tail << ": " << r.finding;
+  }
 }
 
 }  // namespace

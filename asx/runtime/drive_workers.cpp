@@ -82,8 +82,13 @@ class threaded_runtime::crew final : public detail::worker_gate {
     if (order != nullptr && (order->workers() != count_ || !order->is_complete())) started_ = status::invalid_argument;
     if (order != nullptr && how_to_.record != nullptr) started_ = status::invalid_argument;
     shut(rt);
-    rt.hire({this, [](void* self, std::uint64_t most, const patience& how) noexcept {
+    rt.hire({this,
+             [](void* self, std::uint64_t most, const patience& how) noexcept {
                return static_cast<crew*>(self)->run(most, how);
+             },
+             // Relaxed: who calls run and shutdown by turns sees its own; beside a run, either answer may come.
+             [](void* self) noexcept {
+               return static_cast<crew*>(self)->has_runner_.load(std::memory_order_relaxed) != 0;
              }});
     static_cast<void>(sit(seats_[0]));  // There is a door for each of them.
     if (started_ == status::ok) start_threads();

@@ -31,8 +31,8 @@
 // values of mutex, watch and broadcast, when they are made, looked at by `visit`, and end; the iterators of for_each;
 // what a select polls. A foreign handle wakes every worker that sleeps.
 //
-// Cancel points: none. Threads: any, while it runs; one at a time calls run and shutdown, and a run beside a run is
-// refused: reentrant. A thread that calls in a loop without a pause can keep workers waiting: the gate is not fair.
+// Cancel points: none. Threads: any, while it runs; one at a time calls run and shutdown. Either of them beside a run
+// is refused: reentrant. A thread that calls in a loop without a pause can keep workers waiting: the gate is not fair.
 // Lifetime: as runtime.hpp; the threads end with it. Calls of other threads have returned before it goes.
 #pragma once
 

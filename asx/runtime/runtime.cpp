@@ -356,7 +356,7 @@ rest_result runtime_core::come_to_rest(duration grace, std::uint64_t max_steps) 
   rest_result out;
   if (started_ != status::ok) return out;
   const inside here(kernel_);
-  if (kernel_.is_inside()) {
+  if (kernel_.is_inside() || (crew_.is_busy != nullptr && crew_.is_busy(crew_.context))) {
     out.quiescence = {status::reentrant, 1};
     return out;
   }

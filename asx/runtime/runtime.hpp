@@ -95,6 +95,8 @@ struct crew_port {
   void* context = nullptr;
   /// Steps until there is nothing to do and nothing to wait for; says how it ended and after how many steps.
   run_result (*run)(void* context, std::uint64_t max_steps, const patience& how) noexcept = nullptr;
+  /// Another thread runs it.
+  bool (*is_busy)(void* context) noexcept = nullptr;
 };
 
 /// A runtime that names nobody at its end: without a text that could ask for memory. For those who look after the end

@@ -267,7 +267,6 @@ TEST(workers_channels_stress, a_receiver_that_goes_hands_every_value_that_waits_
   });
 }
 
-// No more than capacity is ever queued or reserved, whoever looks.
 // A receiver that goes between the permit and the message is told of.
 TEST(workers_channels_stress, a_send_that_went_on_was_sent) {
   const std::uint64_t most = rounds(150);
@@ -300,6 +299,7 @@ TEST(workers_channels_stress, a_send_that_went_on_was_sent) {
   }
 }
 
+// No more than capacity is ever queued or reserved, whoever looks.
 TEST(workers_channels_stress, capacity_is_never_exceeded) {
   play_rounds(8, [](cx c, std::uint64_t) -> task<> {
     auto [code, tx, rx] = channel<std::uint64_t>(c, 3);

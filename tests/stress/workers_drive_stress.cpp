@@ -393,6 +393,8 @@ TEST(workers_drive_stress, a_run_beside_a_run_is_refused) {
     std::thread runner([&] { EXPECT_EQ(rt->run_until_quiescent().ended, status::ok); });
     while (!is_in.load()) std::this_thread::yield();
     EXPECT_EQ(rt->run_until_quiescent().ended, status::reentrant);
+    EXPECT_EQ(rt->shutdown(duration::seconds(5)).quiescence.first, status::reentrant);
+    EXPECT_FALSE(rt->kernel().is_shutting_down()) << "a refusal changes nothing";
     may_go.store(true);
     runner.join();
     EXPECT_EQ(rt->run_until_quiescent().ended, status::ok);

@@ -142,14 +142,17 @@ struct panic_block {
   panic_block* before = nullptr;  // Outcomes refer to each of them, until nobody can read the task's value any more.
 };
 
-void coro_root::keep_panic(const panic_note& said) noexcept {
+constexpr panic_note no_text{"somebody it waited for panicked", {}, 0};
+
+panic_note coro_root::keep_panic(const panic_note& said) noexcept {
   kernel& k = context.kernel();
   void* const block = extension::take_block(k, nominal_bytes::frame, sizeof(panic_block), alignof(panic_block));
-  if (block == nullptr) return;
+  if (block == nullptr) return no_text;
   panic_ = new (block) panic_block{{}, {}, panic_};
   const std::size_t size = said.text.size() < panic_->text.size() ? said.text.size() : panic_->text.size();
   for (std::size_t i = 0; i < size; ++i) panic_->text[i] = said.text[i];
   panic_->said = {{panic_->text.data(), size}, said.file, said.line};
+  return panic_->said;
 }
 
 void coro_root::keep_exception([[maybe_unused]] const std::exception_ptr& thrown) noexcept {
@@ -165,7 +168,7 @@ void coro_root::keep_exception([[maybe_unused]] const std::exception_ptr& thrown
 }
 
 panic_note coro_root::kept_panic() const noexcept {
-  return panic_ == nullptr ? panic_note{"somebody it waited for panicked", {}, 0} : panic_->said;
+  return panic_ == nullptr ? no_text : panic_->said;
 }
 
 void coro_root::forget_panics(kernel& home) noexcept {

@@ -90,8 +90,9 @@ class ASX_API coro_root {
   /// True when the first coroutine has ended.
   [[nodiscard]] bool run();
 
-  /// Keeps the text of a panic that passes through this task, until the task ends or another one passes.
-  void keep_panic(const panic_note& said) noexcept;
+  /// Keeps the text of a panic that passes through this task, as long as somebody can read the task's value, and gives
+  /// what was kept: a plain sentence when there was no memory for it. Each takes a block of the runtime's.
+  panic_note keep_panic(const panic_note& said) noexcept;
   void keep_exception(const std::exception_ptr& thrown) noexcept;
   /// What was kept last; a plain sentence when there was no memory for it.
   [[nodiscard]] panic_note kept_panic() const noexcept;
