@@ -3,6 +3,7 @@
 #include <asx/journal/file.hpp>
 #include <asx/lab/replay_live.hpp>
 #include <cstdio>
+#include <memory>
 
 using namespace asx;
 
@@ -19,11 +20,16 @@ void program(runtime& rt) {
 // end: program
 
 // cut: main
+struct closes {
+  void operator()(std::FILE* file) const noexcept { static_cast<void>(std::fclose(file)); }
+};
+
 int main() {
-  std::FILE* const disk = std::tmpfile();
+  const std::unique_ptr<std::FILE, closes> disk(std::tmpfile());
   if (disk == nullptr) return 1;
   bin_writer file;
-  if (file.open(heap_memory(), descriptor_writer(fileno(disk)), journal_header::of("core", 0)) != status::ok) return 1;
+  if (file.open(heap_memory(), descriptor_writer(fileno(disk.get())), journal_header::of("core", 0)) != status::ok)
+    return 1;
   runtime_config config;
   config.sink = file.sink();
   {
@@ -32,9 +38,9 @@ int main() {
   }
   if (file.close() != status::ok) return 1;
 
-  std::rewind(disk);
+  if (std::fseek(disk.get(), 0, SEEK_SET) != 0) return 1;
   live_recording run;
-  if (read_recording(descriptor_reader(fileno(disk)), run).code != status::ok) return 1;
+  if (read_recording(descriptor_reader(fileno(disk.get())), run).code != status::ok) return 1;
   const live_replay again = replay_live(run, {}, program);
   std::printf("played again: %s\n", again.is_same() ? "the same run" : again.report().c_str());
   return again.is_same() ? 0 : 1;
