@@ -23,9 +23,10 @@ constinit thread_local mood own;  // Made without a call: a signal handler may b
 }  // namespace
 
 void disturb() noexcept {
-  const auto place = reinterpret_cast<std::uintptr_t>(&own);
-  if (own.asked++ == 0)
+  if (own.asked++ == 0) {
+    const auto place = reinterpret_cast<std::uintptr_t>(&own);
     own.draws = splitmix64(splitmix64(births.fetch_add(1, std::memory_order_relaxed)).next() ^ place);
+  }
   const std::uint64_t drawn = own.draws.next();
   if (drawn % 1024 == 0) {
     sched_yield();

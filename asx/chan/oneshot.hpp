@@ -68,8 +68,8 @@ class oneshot_receiver {
   /// A cancel point. ok and the value; stale_handle, cancelled; disconnected: it was received, or will never come;
   /// would_block: the task is woken.
   recv_result<T> poll_recv(cx& c) { return only_.poll_recv(c); }
-  /// The end of the channel that it is, for who awaits it.
-  [[nodiscard]] receiver<T>& end() noexcept { return only_; }
+  /// The receiver that it is made of, for who awaits it.
+  [[nodiscard]] receiver<T>& as_receiver() noexcept { return only_; }
   /// ok and the value; stale_handle, disconnected, empty.
   recv_result<T> try_recv() { return only_.try_recv(); }
   /// As oneshot_sender::inspect.

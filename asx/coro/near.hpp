@@ -6,7 +6,7 @@
 //     co_await asx::hand_over(tx, value);                       // rendezvous: over when the receiver has it
 //
 // Laws: as asx/chan. That the other side is gone is an answer here, not an error; hand_over ends with disconnected.
-// What was handed over is moved until it is in the task's hands: it is lost when that throws after the first time.
+// What a rendezvous hands over is moved several times until the task has it, and lost when one but the first throws.
 // Cancel points: all of them.
 // Threads: the runtime's. Lifetime: the ends outlive the operation.
 #pragma once
@@ -26,6 +26,7 @@ namespace asx {
 
 namespace detail {
 
+// Of a rendezvous; a oneshot is awaited as the channel that it is.
 template <class T>
 class take_op {
  public:
@@ -116,7 +117,7 @@ class hand_over_op {
 /// A cancel point. Empty when it was received before, or will never come.
 template <class T>
 [[nodiscard("co_await recv(...)")]] auto recv(oneshot_receiver<T>& rx) noexcept {
-  return detail::recv_op<T>(rx.end());
+  return detail::recv_op<T>(rx.as_receiver());
 }
 /// A cancel point. Empty when no sender is left.
 template <class T>
