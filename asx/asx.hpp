@@ -48,6 +48,7 @@
 // kernel: regions, tasks, obligations, cancellation
 #include "asx/kernel/contract.hpp"  // every limit, and three profiles
 #include "asx/kernel/cx.hpp"        // what a task can do while it is polled
+#include "asx/kernel/fault.hpp"     // where a run is made to go wrong on purpose
 #include "asx/kernel/gate.hpp"      // how several threads share one kernel
 #include "asx/kernel/ghost.hpp"     // monitors that record and never change a result
 #include "asx/kernel/kernel.hpp"    // the only code that moves a state
@@ -86,6 +87,7 @@
 #include "asx/coro/cleanup.hpp"   // mask, within, finally
 #include "asx/coro/combine.hpp"   // join_all, race, first_ok, quorum, retry, for_each
 #include "asx/coro/foreign.hpp"   // a value from another thread
+#include "asx/coro/link.hpp"      // tasks that end together
 #include "asx/coro/moved.hpp"     // handing over what owns memory
 #include "asx/coro/near.hpp"      // oneshot, watch, broadcast, rendezvous
 #include "asx/coro/region.hpp"    // blocks that wait for their children
@@ -96,4 +98,5 @@
 #include "asx/coro/task.hpp"      // coroutines
 #include "asx/coro/time.hpp"      // sleep, interval, yield
 
-// lab: for tests, and not included here: asx/lab/lab.hpp, asx/lab/replay_live.hpp, asx/lab/gtest.hpp.
+// lab: for tests, and not included here: asx/lab/lab.hpp, asx/lab/replay_live.hpp,
+// asx/lab/replay_workers.hpp, asx/lab/gtest.hpp.

@@ -7,7 +7,7 @@
 
 namespace asx {
 
-status broadcast_core::create(kernel& k, region_handle region, const element_type& values, std::uint32_t capacity,
+status broadcast_core::create(kernel& k, region_handle region, const leaving_type& values, std::uint32_t capacity,
                               std::string_view called, broadcast_core*& out) noexcept {
   const inside in(k);
   if (capacity == 0) {
@@ -41,7 +41,14 @@ void* broadcast_core::publish() noexcept {
   const std::uint64_t told = extension::note(home, event_kind::value_published, number, extension::caller(home), next_,
                                              pack(receivers_, kept_), 0, asked);
   wake_all(wake_code::message, told);
+  if (home.ghosts().is_on()) [[unlikely]]
+    check();
   return leaves;
+}
+
+void broadcast_core::check() const noexcept {
+  ASX_ASSERT(kept_ <= capacity_ && std::uint64_t{kept_} + doomed_ <= slots_, "a broadcast keeps what it has room for");
+  ASX_ASSERT(counts_.sent == counts_.overwritten + counts_.discarded + kept_, "every value is accounted for (R-259)");
 }
 
 status broadcast_core::try_recv(std::uint64_t& cursor, std::uint64_t& skipped) noexcept {
@@ -137,9 +144,18 @@ void broadcast_core::discard(hub& self) noexcept {
   const std::uint64_t first = c.oldest();
   const std::uint32_t count = std::exchange(c.kept_, 0);
   c.counts_.discarded += count;
+  c.check();
   if (count != 0) c.note(event_kind::messages_discarded, count, 0);
   if (c.destroy_ == nullptr) return;
-  for (std::uint32_t i = 0; i < count; ++i) c.destroy_(c.place_of(first + i));  // asx: bounded by the capacity
+  if (gate_of(c.home) == nullptr || c.is_down()) {  // Nobody takes a place of it meanwhile.
+    const outside open(c.home.gate_in_use());
+    for (std::uint32_t i = 0; i < count; ++i) c.destroy_(c.place_of(first + i));  // asx: bounded by the capacity
+  } else if (c.end_outside_ == nullptr) {
+    for (std::uint32_t i = 0; i < count; ++i) c.destroy_(c.place_of(first + i));  // asx: bounded by the capacity
+  } else {  // A sender that comes in between and needs the place of one of them takes that one.
+    c.doomed_ += count;
+    while (c.doomed_ != 0) c.end_outside_(c, c.take_discarded());  // asx: bounded by the capacity
+  }
 }
 
 void broadcast_core::end(hub& self) noexcept {

@@ -17,7 +17,8 @@
 // R-257  each receiver sees the values in the order in which they were sent, each once, but for those that it is told
 //        it has missed. A copy begins where the original stands, a subscriber at what is sent next.
 // R-258  a send never waits. Without receivers it is disconnected, and the value comes back.
-// R-252  a send while user code runs on a value of it is refused with reentrant.
+// R-252  a send while user code runs on a value of it is refused with reentrant. Among threads values are destroyed
+//        outside, and only sends of the thread that does so are refused meanwhile.
 // R-259  sent = overwritten + discarded + kept.
 // R-240  a move or a copy that throws leaves the broadcast and the receiver as they were.
 //
@@ -71,9 +72,15 @@ struct broadcast_report {
   broadcast_counts counts{};
 };
 
+/// Values that can be destroyed outside, one after the other, while places are taken again.
+struct leaving_type : element_type {
+  /// Takes the value out, and destroys it outside; null: the type's cannot be.
+  void (*end_outside)(hub& of, void* value) noexcept = nullptr;
+};
+
 class ASX_API broadcast_core final : public hub {
  public:
-  static status create(kernel& k, region_handle region, const element_type& values, std::uint32_t capacity,
+  static status create(kernel& k, region_handle region, const leaving_type& values, std::uint32_t capacity,
                        std::string_view called, broadcast_core*& out) noexcept;
 
   /// ok: a value may be constructed at `spare` and published. disconnected, reentrant, resource_exhausted.
@@ -85,6 +92,10 @@ class ASX_API broadcast_core final : public hub {
   [[nodiscard]] void* spare() const noexcept { return place_of(next_); }
   /// The value at `spare` is the newest; the caller destroys the one at the place that this returns, if there is one.
   [[nodiscard]] void* publish() noexcept;
+  /// Among threads a value that was discarded, and not destroyed yet, may lie at `spare`: then it is the caller's.
+  [[nodiscard]] void* take_discarded_at_spare() noexcept {
+    return kept_ + doomed_ == slots_ ? take_discarded() : nullptr;
+  }
 
   /// ok: the value at `place_of(cursor)` is this receiver's next. lagged: `cursor` and `skipped` are set. disconnected,
   /// empty.
@@ -102,18 +113,23 @@ class ASX_API broadcast_core final : public hub {
   void owe(std::uint64_t cursor) noexcept { owed_ += next_ - cursor; }
   void forgive(std::uint64_t cursor) noexcept { owed_ -= next_ - cursor; }
   [[nodiscard]] broadcast_report report() const noexcept { return {count(), capacity_, kept_, owed_, counts_}; }
+  /// Asserts R-259. Called when values are discarded, and by every send while a monitor is on.
+  void check() const noexcept;
 
  private:
-  broadcast_core(kernel& k, std::string_view called, const element_type& values, std::uint32_t capacity,
+  broadcast_core(kernel& k, std::string_view called, const leaving_type& values, std::uint32_t capacity,
                  const thing_order& order, void* block) noexcept
       : hub(ops_table, k, called, order, block),
         stride_(values.bytes),
         slots_(std::uint64_t{capacity} + 1),
         capacity_(capacity),
-        destroy_(values.destroy) {}
+        destroy_(values.destroy),
+        end_outside_(values.end_outside) {}
   ~broadcast_core() = default;
 
   [[nodiscard]] std::uint64_t oldest() const noexcept { return next_ - kept_; }
+  /// The oldest that was discarded. There is one: they lie right before what is kept.
+  [[nodiscard]] void* take_discarded() noexcept { return place_of(oldest() - doomed_--); }
   static bool is_drained(const owned& self) noexcept;
   static void describe(const owned& self, const text_port& out);
   static void hash(const owned& self, digest_stream& out) noexcept;
@@ -126,9 +142,11 @@ class ASX_API broadcast_core final : public hub {
   std::uint64_t next_ = 0;
   std::uint32_t capacity_;
   std::uint32_t kept_ = 0;
+  std::uint32_t doomed_ = 0;  // Discarded, and not destroyed yet.
   std::uint64_t owed_ = 0;
   broadcast_counts counts_;
   void (*destroy_)(void*) noexcept;
+  void (*end_outside_)(hub&, void*) noexcept;
 };
 
 static_assert(sizeof(broadcast_core) <= detail::thing_table::cell_bytes);
@@ -259,6 +277,10 @@ class broadcast_sender {
   /// no receiver, or its region took the broadcast down; reentrant, resource_exhausted (a trace that rejects):
   /// `value` is handed back.
   send_result<T> send(T value) {
+    if constexpr (ends_outside<T>) {
+      if (end_.gate() != nullptr) [[unlikely]]
+        return send_among_threads(value);
+    }
     const inside in(end_.gate());
     broadcast_core* const core = get();
     const status s = core == nullptr ? end_.why_not() : core->admit();
@@ -291,6 +313,27 @@ class broadcast_sender {
   explicit broadcast_sender(broadcast_core& core) noexcept : end_(core, hub_side::sender) {}
   [[nodiscard]] broadcast_core* get() const noexcept { return static_cast<broadcast_core*>(end_.get()); }
 
+  // what leaves is taken out, and destroyed when this thread is out. Its destructor may drop this end.
+  ASX_OUT_OF_THE_WAY send_result<T> send_among_threads(T& value) {
+    std::optional<hub_ending> held_too;
+    std::optional<T> discarded;
+    std::optional<hub_ending> held;
+    std::optional<T> left;
+    {
+      const inside in(end_.gate());
+      broadcast_core* const core = get();
+      const status s = core == nullptr ? end_.why_not() : core->admit();
+      if (s != status::ok) return {s, std::optional<T>(std::in_place, std::move(value))};
+      const hub_hold until_out(*core);
+      if (void* const leaves = core->take_discarded_at_spare(); leaves != nullptr) {
+        hub_ending::take_out(held_too, discarded, *core, leaves);
+      }
+      new (core->spare()) T(std::move(value));
+      if (void* const leaves = core->publish(); leaves != nullptr) hub_ending::take_out(held, left, *core, leaves);
+    }
+    return {};
+  }
+
   hub_end end_;
 };
 
@@ -306,6 +349,28 @@ struct [[nodiscard]] broadcast_ends {
   }
 };
 
+namespace detail {
+
+template <class T>
+void end_outside(hub& of, void* value) noexcept {
+  std::optional<hub_ending> held;
+  std::optional<T> left;
+  {
+    const hub_hold until_out(of);
+    hub_ending::take_out(held, left, of, value);
+  }
+  const outside open(of.home.gate_in_use());
+  left.reset();
+}
+template <class T>
+constexpr leaving_type leaving_of() noexcept {
+  leaving_type out{element_of<T>};
+  if constexpr (ends_outside<T>) out.end_outside = &end_outside<T>;
+  return out;
+}
+
+}  // namespace detail
+
 /// ok, stale_handle, region_not_open, admission_closed, resource_exhausted (max_channels, max_bytes, memory): both ends
 /// are dead then. Capacity 0 panics.
 template <class T>
@@ -314,7 +379,7 @@ broadcast_ends<T> broadcast(kernel& k, region_handle region, std::uint32_t capac
   static_assert(std::is_copy_constructible_v<T>, "each receiver gets a copy");
   static_assert(std::is_nothrow_destructible_v<T>, "a value must be destructible without throwing");
   broadcast_core* core = nullptr;
-  const status s = broadcast_core::create(k, region, detail::element_of<T>, capacity, name, core);
+  const status s = broadcast_core::create(k, region, detail::leaving_of<T>(), capacity, name, core);
   return broadcast_ends<T>::of(s, core);
 }
 

@@ -320,7 +320,7 @@ status channel_core::wait_or_reserve(sender_core& from, cx& c, reserve_wait& w, 
   const bool is_new = !w.is_waiting();
   if (is_new) {
     const std::uint32_t most = home.contract().max_channel_waiters;
-    if (waiters_.size() >= most) {
+    if (extension::is_full(home, waiters_.size(), most)) {
       return extension::refuse(home, event_kind::refused_slot, number, status::resource_exhausted,
                                limit_code::channel_waiters, most);
     }

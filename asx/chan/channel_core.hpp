@@ -121,6 +121,7 @@ class ASX_API permit_core {
     return number_ != 0 && !channel_.is_there() ? status::disconnected : status::obligation_already_resolved;
   }
   [[nodiscard]] const gate_port* gate() const noexcept { return channel_.gate(); }
+  [[nodiscard]] const gate_port* any_gate() const noexcept { return channel_.any_gate(); }
   /// The same, and a monitor is told.
   [[nodiscard]] status refuse_again() noexcept;
   void abort() noexcept;
@@ -412,6 +413,7 @@ class ASX_API sender_core {
 
   /// Null when it is dead, or the channel is gone; why_not says which.
   [[nodiscard]] channel_core* get() const noexcept { return channel_.get(); }
+  [[nodiscard]] channel_core& there() const noexcept { return channel_.there(); }
   [[nodiscard]] status why_not() const noexcept { return channel_.absence(); }
   [[nodiscard]] bool is_dead() const noexcept { return channel_.is_null(); }
   [[nodiscard]] bool is_stale() const noexcept { return get() == nullptr && why_not() == status::stale_handle; }
@@ -424,6 +426,7 @@ class ASX_API sender_core {
   /// The runtime's, also of a channel that is gone; null when it is dead.
   [[nodiscard]] kernel* home() const noexcept { return channel_.home(); }
   [[nodiscard]] const gate_port* gate() const noexcept { return channel_.gate(); }
+  [[nodiscard]] const gate_port* any_gate() const noexcept { return channel_.any_gate(); }
 
  private:
   friend class channel_core;
@@ -444,9 +447,11 @@ class ASX_API receiver_core {
   ~receiver_core() { drop(); }
 
   [[nodiscard]] channel_core* get() const noexcept { return channel_.get(); }
+  [[nodiscard]] channel_core& there() const noexcept { return channel_.there(); }
   [[nodiscard]] status why_not() const noexcept { return channel_.absence(); }
   [[nodiscard]] bool is_dead() const noexcept { return channel_.is_null(); }
   [[nodiscard]] const gate_port* gate() const noexcept { return channel_.gate(); }
+  [[nodiscard]] const gate_port* any_gate() const noexcept { return channel_.any_gate(); }
   void drop() noexcept;
   /// What a cancel point says when there is no channel: stale_handle, cancelled, disconnected.
   [[nodiscard]] status poll_gone(cx& c) const noexcept;

@@ -20,10 +20,10 @@ void channel_core::drop_sender(sender_core& from) noexcept {
   if (from.pending_ != 0) drop_waiters(from);
   --senders_;
   note(event_kind::sender_dropped, senders_, 0);
+  if (senders_ == 0) check();
   if (senders_ == 0 && is_receiver_dropped_) {
     note(event_kind::channel_fully_closed_by_sender, 0, 0);
   } else if (senders_ == 0) {
-    check();
     const std::uint64_t told = note(event_kind::channel_sender_closed, 0, room());
     wake_receiver(wake_code::disconnected, told);  // with permits outstanding, too.
   }

@@ -35,7 +35,7 @@ status hub::wait(hub_end& from, cx& c, end_wait& w, wait_code what, std::uint64_
   told = 0;
   if (is_new) {
     const std::uint32_t most = home.contract().max_channel_waiters;
-    if (waits_.size() >= most) {
+    if (extension::is_full(home, waits_.size(), most)) {
       return extension::refuse(home, event_kind::refused_slot, number, status::resource_exhausted,
                                limit_code::channel_waiters, most);
     }
@@ -116,9 +116,14 @@ void hub::drop(hub_side side) noexcept {
         told = note(event_kind::channel_receiver_closed, pack(senders_, 0), 0);
       }
       disconnect(told);
-      if (how().discards_with_receivers && holds_ == 0) {
-        const hub_hold held(*this);
-        how().discard(*this);
+      if (how().discards_with_receivers && !is_held()) {
+        if (gate_of(home) == nullptr) {
+          const hub_hold held(*this);
+          how().discard(*this);
+        } else {
+          const hub_ending held(*this);
+          how().discard(*this);
+        }
         return;  // The hold frees it.
       }
     }
@@ -176,6 +181,23 @@ void hub_end::drop() noexcept {
   h->drop(side_);
 }
 
+// ---- values that end outside --------------------------------------------------------------------------------------
+
+bool hub::is_ending_here() const noexcept {
+  const void* const me = detail::mark_of_this_thread();
+  const hub_ending* e = endings_;
+  while (e != nullptr && e->thread_ != me) e = e->next_;  // asx: bounded by the threads, and how deep they nest
+  return e != nullptr;
+}
+
+hub_ending::~hub_ending() {
+  const inside in(at_.home);
+  hub_ending** at = &at_.endings_;
+  while (*at != this) at = &(*at)->next_;  // asx: bounded by the threads, and how deep they nest
+  *at = next_;
+  at_.free_if_done();
+}
+
 // ---- the end ------------------------------------------------------------------------------------------------------
 
 // R-239 in its order: told, waits woken and out of the queue, values destroyed, storage freed. The region has let go of
@@ -194,6 +216,7 @@ void hub::take_down(owned& self, kernel& /*k*/) noexcept {
 
 void hub::free() noexcept {
   ASX_ASSERT(waits_.empty(), "nobody waits at a hub that is freed (R-168)");
+  ASX_ASSERT(endings_ == nullptr, "no value of a hub that is freed is being destroyed (R-252)");
   is_down_ = true;  // Destructors of values find it gone.
   holds_ = 1;
   extension::leave_region(*this);

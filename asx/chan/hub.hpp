@@ -9,7 +9,8 @@
 //
 // 1  The state is whole before anybody is woken or any value is destroyed, so that both may call back.
 // 2  While user code runs on a value that lies in a hub - a copy, a visit, the destructor of a value that leaves - the
-//    hub is held: it is not freed, and takes no new value.
+//    hub is held: it is not freed, and takes no new value. Among threads the value that leaves is taken out and
+//    destroyed outside: the hub is held for the thread that does so, and nobody else notices.
 // 3  A wait leaves with the end that it was polled with, whose task is woken, and with its task.
 // 4  Who is woken is out of the queue: only would_block leaves a waiter behind.
 //
@@ -21,9 +22,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
+#include <optional>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
+#include "asx/base/construct.hpp"
 #include "asx/chan/channel_core.hpp"
 #include "asx/kernel/extension.hpp"
 
@@ -31,6 +36,11 @@ namespace asx {
 
 class hub;
 class hub_end;
+class hub_ending;
+
+/// Whether a value of the type can be taken out of a hub and destroyed outside, among threads.
+template <class T>
+inline constexpr bool ends_outside = !std::is_trivially_destructible_v<T> && std::is_nothrow_move_constructible_v<T>;
 
 enum class hub_side : std::uint8_t { sender, receiver };
 
@@ -77,7 +87,7 @@ class ASX_API hub : public thing {
   [[nodiscard]] hub_counts count() const noexcept { return {id(), senders_, receivers_, waits_.size()}; }
 
   // ---- user code on values
-  [[nodiscard]] bool is_held() const noexcept { return holds_ != 0; }
+  [[nodiscard]] bool is_held() const noexcept { return holds_ != 0 || (endings_ != nullptr && is_ending_here()); }
   void hold() noexcept { ++holds_; }
   /// The hub may be gone afterwards.
   void release() noexcept {
@@ -137,17 +147,20 @@ class ASX_API hub : public thing {
 
  private:
   friend class hub_end;
+  friend class hub_ending;
+  [[nodiscard]] bool is_ending_here() const noexcept;
   [[nodiscard]] const hub_ops& how() const noexcept { return static_cast<const hub_ops&>(*ops); }
   static void wait_left(wait_queue& queue, waiter& w, waiter_name who, leave_code how) noexcept;
   void remove(end_wait& w, leave_code how) noexcept;
   void disconnect(std::uint64_t cause) noexcept;
   void free_if_done() noexcept {
-    if (holds_ == 0 && (is_down_ || (senders_ == 0 && receivers_ == 0))) free();
+    if (holds_ == 0 && endings_ == nullptr && (is_down_ || (senders_ == 0 && receivers_ == 0))) free();
   }
   void free() noexcept;
 
   std::uint32_t holds_ = 0;
   bool is_down_ = false;
+  hub_ending* endings_ = nullptr;
   std::uint64_t last_wait_ = 0;
   thing_order order_;
   void* block_;
@@ -163,6 +176,30 @@ class hub_hold {
 
  private:
   hub& at_;
+};
+
+/// The same for a value that left the hub and is destroyed by this thread, outside. Made inside; its end goes in again.
+class ASX_API hub_ending {
+ public:
+  explicit hub_ending(hub& at) noexcept
+      : at_(at), thread_(detail::mark_of_this_thread()), next_(std::exchange(at.endings_, this)) {}
+  ~hub_ending();
+  /// The value at `place` goes to `left`, which is destroyed before `held` is, and both outside. The hub is held.
+  template <class T>
+  static void take_out(std::optional<hub_ending>& held, std::optional<T>& left, hub& at, void* place) noexcept {
+    held.emplace(at);
+    T* const value = std::launder(static_cast<T*>(place));
+    left.emplace(std::move(*value));
+    std::destroy_at(value);
+  }
+  hub_ending(const hub_ending&) = delete;
+  hub_ending& operator=(const hub_ending&) = delete;
+
+ private:
+  friend class hub;
+  hub& at_;
+  const void* thread_;
+  hub_ending* next_;
 };
 
 /// One end, without its value type. It moves with its waits.

@@ -20,6 +20,10 @@
 // a value that is not delivered comes back to the caller; refusals come in a fixed order.
 // R-121      values are destroyed after the state has changed: their destructors may use the channel.
 // R-240      a move that throws leaves channel and permit as they were.
+// R-300      closing is dropping. The last sender's end lets the rest be received, then disconnected; the end of the
+//            receiver discards what is queued. A receiver that wants no more and loses nothing has its senders end -
+//            cancels their region, tells them by a watch - and receives until disconnected; one that was cancelled
+//            itself drains by try_recv.
 //
 // Values may be move-only, over-aligned, and throw when they are moved. Nothing is allocated after `channel` returned.
 //
@@ -71,6 +75,22 @@ inline constexpr element_type element_of{sizeof(T), alignof(T),
                                            std::destroy_at(static_cast<T*>(value));
                                          }};
 
+template <class End>
+[[nodiscard]] std::uint32_t depth_of(const End& end) noexcept {
+  channel_report r;
+  return end.inspect(r) == status::ok ? r.queued : 0;
+}
+template <class End>
+[[nodiscard]] std::uint32_t capacity_of(const End& end) noexcept {
+  channel_report r;
+  return end.inspect(r) == status::ok ? r.capacity : 0;
+}
+template <class End>
+[[nodiscard]] channel_state state_of(const End& end) noexcept {
+  channel_report r;
+  return end.inspect(r) == status::ok ? r.state : channel_state::fully_closed;
+}
+
 /// The slot of a value that was moved out comes back.
 template <class T>
 ASX_ALWAYS_INLINE void finish(channel_core& c) {
@@ -101,8 +121,7 @@ class [[nodiscard("a permit is sent or aborted")]] send_permit {
 
   /// ok: queued. disconnected, obligation_already_resolved: `value` is handed back.
   ASX_ALWAYS_INLINE send_result<T> send(T value) {
-    if (may_have_gates()) [[unlikely]]
-      return call_inside<&send_permit::send_now>(*this, value);
+    const short_stay here(gate_to(*this));
     return send_now(value);
   }
   send_result<T> try_send(T value) { return send(std::move(value)); }
@@ -115,9 +134,9 @@ class [[nodiscard("a permit is sent or aborted")]] send_permit {
  private:
   template <class>
   friend class sender;
-  template <auto Function, class Of, class... Args>
-  friend auto call_inside(Of& of, Args&... args);
-  [[nodiscard]] const gate_port* gate() const noexcept { return core_.gate(); }
+  template <class Of>
+  friend const gate_port* gate_to(const Of& of) noexcept;
+  [[nodiscard]] const gate_port* gate() const noexcept { return core_.any_gate(); }
   ASX_ALWAYS_INLINE send_result<T> send_now(T& value) {
     channel_core* const c = core_.held_in();
     if (c == nullptr) return {core_.refuse_again(), std::optional<T>(std::in_place, std::move(value))};
@@ -160,7 +179,7 @@ class sender {
   }
   [[nodiscard]] ASX_ALWAYS_INLINE send_permit<T> reserve_now(cx& c) noexcept {
     send_permit<T> out;
-    core_.get()->reserve_at_once(c, out.core_);
+    core_.there().reserve_at_once(c, out.core_);
     return out;
   }
   /// ok, stale_handle, disconnected, full; resource_exhausted when a trace must not overflow and is full.
@@ -209,12 +228,17 @@ class sender {
     core->inspect(out);
     return status::ok;
   }
+  /// What inspect says, one at a time: queued messages and slots, both 0 when there is no channel any more; and the
+  /// derived state, fully closed then.
+  [[nodiscard]] std::uint32_t depth() const noexcept { return detail::depth_of(*this); }
+  [[nodiscard]] std::uint32_t capacity() const noexcept { return detail::capacity_of(*this); }
+  [[nodiscard]] channel_state state() const noexcept { return detail::state_of(*this); }
   /// For faces beside this one.
   [[nodiscard]] sender_core& core() noexcept { return core_; }
   [[nodiscard]] const sender_core& core() const noexcept { return core_; }
 
-  /// To be gone through by whoever uses the forms without a gate.
-  [[nodiscard]] const gate_port* gate() const noexcept { return core_.gate(); }
+  /// To be gone through by whoever uses the forms without a gate, and has asked may_have_gates.
+  [[nodiscard]] const gate_port* gate() const noexcept { return core_.any_gate(); }
 
  private:
   template <class U>
@@ -293,6 +317,10 @@ class receiver {
     core->inspect(out);
     return status::ok;
   }
+  /// As those of sender.
+  [[nodiscard]] std::uint32_t depth() const noexcept { return detail::depth_of(*this); }
+  [[nodiscard]] std::uint32_t capacity() const noexcept { return detail::capacity_of(*this); }
+  [[nodiscard]] channel_state state() const noexcept { return detail::state_of(*this); }
   /// True: poll_recv would give a value at once, and nobody would hear of it; and then that value. For those
   /// who know that there is no gate, or are inside.
   [[nodiscard]] ASX_ALWAYS_INLINE bool has_now(const cx& c) const noexcept {
@@ -301,7 +329,7 @@ class receiver {
   }
   template <class Optional>
   [[nodiscard]] ASX_ALWAYS_INLINE Optional recv_now() {
-    channel_core& core = *core_.get();
+    channel_core& core = core_.there();
     Optional out(std::in_place, std::move(*std::launder(core.head_as<T>())));
     detail::finish<T>(core);
     return out;
@@ -319,8 +347,8 @@ class receiver {
     detail::finish<T>(*core);
   }
 
-  /// To be gone through by whoever uses the forms without a gate.
-  [[nodiscard]] const gate_port* gate() const noexcept { return core_.gate(); }
+  /// To be gone through by whoever uses the forms without a gate, and has asked may_have_gates.
+  [[nodiscard]] const gate_port* gate() const noexcept { return core_.any_gate(); }
 
  private:
   template <class U>

@@ -111,5 +111,33 @@ TEST(mpsc, hands_back_what_it_cannot_deliver) {
   EXPECT_EQ(**gone.value, 3);
 }
 
+TEST(mpsc, tells_depth_capacity_and_the_derived_state_from_both_ends) {
+  runtime rt;
+  const auto expect = [](const auto& end, std::uint32_t depth, std::uint32_t capacity, channel_state state) {
+    EXPECT_EQ(end.depth(), depth);
+    EXPECT_EQ(end.capacity(), capacity);
+    EXPECT_EQ(end.state(), state);
+  };
+  {
+    auto [code, tx, rx] = channel<int>(rt.kernel(), rt.root(), 3);
+    ASSERT_EQ(code, status::ok);
+    send_permit<int> permit;
+    EXPECT_EQ(tx.try_send(1).code, status::ok);
+    EXPECT_EQ(tx.try_reserve(permit), status::ok);
+    expect(tx, 1, 3, channel_state::open);
+    expect(rx, 1, 3, channel_state::open);
+    tx.drop();
+    expect(rx, 1, 3, channel_state::sender_closed);
+    expect(tx, 0, 0, channel_state::fully_closed);
+    EXPECT_EQ(permit.send(2).code, status::ok);
+    expect(rx, 2, 3, channel_state::sender_closed);
+  }
+  auto [code, tx, rx] = channel<int>(rt.kernel(), rt.root(), 3);
+  ASSERT_EQ(code, status::ok);
+  EXPECT_EQ(tx.try_send(1).code, status::ok);
+  rx.drop();
+  expect(tx, 0, 3, channel_state::receiver_closed);
+}
+
 }  // namespace
 }  // namespace asx

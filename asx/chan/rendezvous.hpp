@@ -125,13 +125,10 @@ class rendezvous_offer : public offer_core {
   rendezvous_offer& operator=(rendezvous_offer&& other) noexcept(std::is_nothrow_move_constructible_v<T>) {
     if (this != &other) {
       withdraw();
+      value_.reset();  // Nobody else can have it any more: it ends outside.
       const inside in(extension::gate_of(other));
       is_taken_ = false;
-      if (other.value_.has_value()) {
-        value_.emplace(std::move(*other.value_));
-      } else {
-        value_.reset();
-      }
+      if (other.value_.has_value()) value_.emplace(std::move(*other.value_));
       offer_core::operator=(std::move(other));
       other.value_.reset();
     }
@@ -247,21 +244,44 @@ class rendezvous_receiver {
   /// A cancel point. ok and the value that was offered first; stale_handle, cancelled, disconnected; reentrant from
   /// inside the move of a value out of its offer; would_block: the task is woken when there is an offer.
   recv_result<T> poll_recv(cx& c) {
+    recv_result<T> out;
+    out.code = poll_into(c, out.value);
+    return out;
+  }
+  /// The same, made where it is wanted; `out` is empty.
+  [[nodiscard]] status poll_into(cx& c, std::optional<T>& out) {
     const inside in(end_.gate());
     rendezvous_core* const core = get();
-    return take(core, core == nullptr ? end_.poll_gone(c) : core->poll_recv(c));
+    const status s = core == nullptr ? end_.poll_gone(c) : core->poll_recv(c);
+    if (s == status::ok) take(*core, out);
+    return s;
   }
-  /// Takes back what poll_recv left behind when it said would_block.
+  /// As poll_recv, but takes nothing: ok when try_recv would give a value now.
+  [[nodiscard]] status poll_ready(cx& c) noexcept {
+    const inside in(end_.gate());
+    rendezvous_core* const core = get();
+    return core == nullptr ? end_.poll_gone(c) : core->poll_recv(c);
+  }
+  /// Takes back what poll_recv or poll_ready left behind when it said would_block.
   void stop_waiting() noexcept {
     const inside in(end_.gate());
     if (rendezvous_core* const core = get(); core != nullptr) core->stop_waiting();
   }
   /// ok and the value that was offered first; stale_handle, disconnected, reentrant, empty.
   recv_result<T> try_recv() {
+    recv_result<T> out;
+    out.code = try_into(out.value);
+    return out;
+  }
+  /// The same, made where it is wanted; `out` is empty.
+  [[nodiscard]] status try_into(std::optional<T>& out) {
     const inside in(end_.gate());
     rendezvous_core* const core = get();
-    return take(core, core == nullptr ? end_.why_not() : core->try_recv());
+    const status s = core == nullptr ? end_.why_not() : core->try_recv();
+    if (s == status::ok) take(*core, out);
+    return s;
   }
+  [[nodiscard]] const gate_port* gate() const noexcept { return end_.gate(); }
   [[nodiscard]] status inspect(rendezvous_report& out) const noexcept {
     const inside in(end_.gate());
     const rendezvous_core* const core = get();
@@ -276,18 +296,15 @@ class rendezvous_receiver {
   explicit rendezvous_receiver(rendezvous_core& core) noexcept : end_(core, hub_side::receiver) {}
   [[nodiscard]] rendezvous_core* get() const noexcept { return static_cast<rendezvous_core*>(end_.get()); }
 
-  recv_result<T> take(rendezvous_core* core, status s) {
-    if (s != status::ok) return {s, {}};
-    auto& offer = static_cast<rendezvous_offer<T>&>(core->head());
-    recv_result<T> out;
+  void take(rendezvous_core& core, std::optional<T>& out) {
+    auto& offer = static_cast<rendezvous_offer<T>&>(core.head());
     bool is_taken = false;
     {
-      const hub_hold held(*core);
-      out.value.emplace(std::move(*offer.value_));
-      is_taken = core->finish(offer);
+      const hub_hold held(core);
+      out.emplace(std::move(*offer.value_));
+      is_taken = core.finish(offer);
     }
     if (is_taken) offer.value_.reset();
-    return out;
   }
 
   hub_end end_;

@@ -6,6 +6,8 @@
 //
 // R-128   the obligation belongs to the region of the task that reserves, not to that of the channel; whether that
 //         region takes one is asked first, at every poll (R-149). A reserve that blocks or fails has made none.
+// R-64    send and try_send never fail for room. With the receiver gone the value comes back, and the obligation is
+//         aborted: a promise that nobody is left to keep to.
 // R-32    a permit that goes away unresolved panics its task; the slot comes back, the next waiter is woken; the
 //         obligation stays reserved until its region sweeps, and shows in the leak report with its site.
 // R-179   so does a task that returns ok or err with one in hand.
@@ -125,6 +127,8 @@ class [[nodiscard("a tracked permit is sent or aborted: forgetting it panics the
     new (core_.held_in()->tail_for<T>()) T(std::move(value));
     return {status::ok, {}, core_.commit()};
   }
+  /// As send, by the name that a plain permit has for it: neither fails for room (R-64).
+  tracked_result<T> try_send(T value) { return send(std::move(value)); }
   /// Empty when it was resolved already.
   std::optional<aborted_proof> abort() noexcept { return core_.abort(); }
 

@@ -357,16 +357,36 @@ TEST(channel_rulings, r235_a_refused_tracked_try_reserve_is_told_by_nothing) {
 }
 
 TEST(channel_rulings, r64_a_tracked_send_to_a_dropped_receiver_aborts_its_obligation) {
-  tracked_stage s;
-  s.reserve();
-  s.ch.rx.drop();
-  s.act(s.worker, [&](cx&) {
-    const auto sent = s.permit.send(3);
-    EXPECT_EQ(sent.code, status::disconnected);
-    EXPECT_EQ(sent.value, 3);
-    EXPECT_FALSE(sent.proof.has_value());
-  });
-  s.expect_aborted();
+  for (const bool tries : {false, true}) {
+    tracked_stage s;
+    s.reserve();
+    s.ch.rx.drop();
+    s.act(s.worker, [&](cx&) {
+      const auto sent = tries ? s.permit.try_send(3) : s.permit.send(3);
+      EXPECT_EQ(sent.code, status::disconnected);
+      EXPECT_EQ(sent.value, 3);
+      EXPECT_FALSE(sent.proof.has_value());
+      const auto again = tries ? s.permit.try_send(4) : s.permit.send(4);
+      EXPECT_EQ(again.code, status::obligation_already_resolved) << "the permit is used up";
+      EXPECT_EQ(again.value, 4);
+    });
+    s.expect_aborted();
+  }
+}
+
+TEST(channel_rulings, r64_a_tracked_permit_is_sent_in_a_full_channel_by_either_name) {
+  for (const bool tries : {false, true}) {
+    tracked_stage s;
+    s.reserve();
+    while (s.ch.tx.try_send(7).code == status::ok) continue;
+    const auto sent = tries ? s.permit.try_send(3) : s.permit.send(3);
+    EXPECT_EQ(sent.code, status::ok) << "its slot was there since it was reserved";
+    EXPECT_FALSE(sent.value.has_value());
+    ASSERT_TRUE(sent.proof.has_value());
+    EXPECT_EQ(sent.proof->channel().value, look(s.ch.tx).id.value);
+    EXPECT_EQ(s.state_of(s.o), obligation_state::committed);
+    EXPECT_EQ(drain(s.ch.rx).back(), 3);
+  }
 }
 
 TEST(channel_rulings, r66_a_tracked_permit_is_resolved_once_too) {

@@ -63,7 +63,9 @@ void watch_core::discard(hub& self) noexcept {
   auto& c = static_cast<watch_core&>(self);
   if (!c.has_value_) return;
   c.has_value_ = false;
-  if (c.destroy_ != nullptr) c.destroy_(c.current());
+  if (c.destroy_ == nullptr) return;
+  const outside open(c.home.gate_in_use());  // Nobody finds it any more.
+  c.destroy_(c.current());
 }
 
 void watch_core::end(hub& self) noexcept {

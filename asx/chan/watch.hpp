@@ -16,7 +16,8 @@
 // R-252  a send while user code runs on the value - a visit, a copy, the destructor of the value that leaves - is
 //        refused with reentrant: there are two places, and none is free.
 // R-253  a watch without receivers takes values: one that is subscribed later sees them.
-// R-121  the value that leaves is destroyed after the state has changed; its destructor may use the watch.
+// R-121  the value that leaves is destroyed after the state has changed; its destructor may use the watch. Among
+//        threads it is destroyed outside, and only its own thread's sends are refused meanwhile.
 // R-240  a move that throws leaves the watch as it was.
 //
 // Nothing is allocated after `watch` returned. T may be move-only; latest needs copies.
@@ -136,6 +137,14 @@ class watch_receiver {
   status latest(T& out) const
     requires std::is_copy_assignable_v<T>
   {
+    if constexpr (!std::is_trivially_copyable_v<T> && std::is_copy_constructible_v<T>) {
+      if (end_.gate() != nullptr) [[unlikely]] {  // What `out` was ends outside.
+        std::optional<T> copy;
+        const status s = visit([&copy](const T& now) { copy.emplace(now); });
+        if (copy) out = std::move(*copy);
+        return s;
+      }
+    }
     return visit([&out](const T& now) { out = now; });
   }
   /// Of the newest value; 0 when there is none to ask.
@@ -184,6 +193,10 @@ class watch_sender {
   /// the watch down), reentrant, resource_exhausted (a trace that rejects): `value` is
   /// handed back.
   send_result<T> send(T value) {
+    if constexpr (ends_outside<T>) {
+      if (end_.gate() != nullptr) [[unlikely]]
+        return send_among_threads(value);
+    }
     const inside in(end_.gate());
     watch_core* const core = get();
     const status s = core == nullptr ? end_.why_not() : core->admit();
@@ -220,6 +233,22 @@ class watch_sender {
   friend struct watch_ends;
   explicit watch_sender(watch_core& core) noexcept : end_(core, hub_side::sender) {}
   [[nodiscard]] watch_core* get() const noexcept { return static_cast<watch_core*>(end_.get()); }
+
+  // the value that leaves is taken out, and destroyed when this thread is out. Its destructor may drop this end.
+  ASX_OUT_OF_THE_WAY send_result<T> send_among_threads(T& value) {
+    std::optional<hub_ending> held;
+    std::optional<T> left;
+    {
+      const inside in(end_.gate());
+      watch_core* const core = get();
+      const status s = core == nullptr ? end_.why_not() : core->admit();
+      if (s != status::ok) return {s, std::optional<T>(std::in_place, std::move(value))};
+      const hub_hold until_out(*core);
+      new (core->spare()) T(std::move(value));
+      hub_ending::take_out(held, left, *core, core->publish());
+    }
+    return {};
+  }
 
   hub_end end_;
 };

@@ -211,7 +211,7 @@ TEST(coro_blocking, holds_under_every_schedule_and_wherever_it_is_cancelled) {
   const auto body = [&pool](cx c) { return many_calls(c, pool); };
   const lab_result explored = explore({.seeds = 40}, body);
   EXPECT_TRUE(explored.is_ok) << explored.report();
-  for (const lab_fault fault : {lab_fault::cancel, lab_fault::polls, lab_fault::memory}) {
+  for (const lab_fault fault : {lab_fault::cancel, lab_fault::admission, lab_fault::polls, lab_fault::memory}) {
     const lab_result swept = sweep({.may_fail = true}, fault, body);
     EXPECT_TRUE(swept.is_ok) << swept.report();
     EXPECT_GT(swept.faults, 0U);

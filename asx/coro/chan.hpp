@@ -9,8 +9,9 @@
 //    of `attempt(send(...))`, or destroyed with the coroutine that asked. What must not be lost is sent in two steps.
 // 2  recv gives an empty optional when the other side is gone; that is the end of a loop, not an error.
 // 3  A message whose move throws stays in its channel: what a task, an attempt or a select gets is moved once,
-//    to where it goes. An attempt of a select, and a runtime with threads, move it twice: it is lost when the second
-//    one throws. With such messages and threads, a send to a receiver that goes at that moment is not told of it.
+//    to where it goes, among threads, too. With such messages and threads, a send to a receiver that goes at that
+//    moment is not told of it, and what a receive has found may be gone with the region before it is taken: then it is
+//    over.
 //
 // Cancel points: reserve, send, recv.
 // Threads: the runtime's. Lifetime: the ends outlive the operation.
@@ -158,10 +159,14 @@ class send_op {
     return s;
   }
   void take() {
-    if (!to_be_.was_sent()) static_cast<void>(to_be_.permit().send(std::move(value_)));
+    if (to_be_.was_sent()) return;
+    static_cast<void>(to_be_.permit().send(std::move(value_)));
+    to_be_.note_sent();
   }
   [[nodiscard]] const gate_port* gate() const noexcept { return tx_->gate(); }
   [[nodiscard]] ASX_ALWAYS_INLINE bool is_ready_now(cx& c) const noexcept { return tx_->is_free_now(c); }
+  /// It has nothing to send any more: for those who may ask it again, by its name.
+  [[nodiscard]] bool is_spent() const noexcept { return to_be_.was_sent(); }
   ASX_ALWAYS_INLINE void take_now(cx& c) { static_cast<void>(tx_->reserve_now(c).send(std::move(value_))); }
   /// What attempt gives: the value comes back when the code is not ok.
   send_result<T> answer(status code) {
@@ -170,6 +175,15 @@ class send_op {
     return {code, std::optional<T>(std::in_place, std::move(value_))};
   }
   void end() noexcept { to_be_.end(); }
+  /// The value, when it was not sent; it is spent then.
+  [[nodiscard]] std::optional<T> take_back() {
+    std::optional<T> out;
+    if (to_be_.was_sent()) return out;
+    out.emplace(std::move(value_));
+    to_be_.end();
+    to_be_.note_sent();
+    return out;
+  }
 
  private:
   // Among threads the receiver may go while there is a permit and no message yet: that is told, and the value is here
@@ -194,10 +208,12 @@ template <class T>
 class recv_op {
  public:
   explicit recv_op(receiver<T>& rx) noexcept : rx_(&rx) {}
-  recv_op(recv_op&& other) noexcept(is_quiet)
+  recv_op(recv_op&& other) noexcept
       : rx_(other.rx_), is_waiting_(std::exchange(other.is_waiting_, false)), is_over_(other.is_over_) {
-    if (may_have_gates() && other.got_) [[unlikely]]
-      got_.emplace(std::move(*other.got_));
+    if constexpr (is_quiet) {
+      if (may_have_gates() && other.got_) [[unlikely]]
+        got_.emplace(std::move(*other.got_));
+    }
   }
   recv_op& operator=(recv_op&&) = delete;
   ~recv_op() { end(); }
@@ -207,9 +223,9 @@ class recv_op {
       got_.reset();
   }
 
-  ASX_ALWAYS_INLINE status poll(cx& c) noexcept(is_quiet) {
+  ASX_ALWAYS_INLINE status poll(cx& c) noexcept {
     if (may_have_gates()) [[unlikely]]
-      return poll_and_take(c);
+      return poll_among_threads(c);
     return say(rx_->look_now(c));
   }
   [[nodiscard]] const gate_port* gate() const noexcept { return rx_->gate(); }
@@ -237,8 +253,14 @@ class recv_op {
   ASX_ALWAYS_INLINE void fill(Optional& out) {
     if (may_have_gates() && got_) [[unlikely]] {
       out.emplace(std::move(*got_));
+      got_.reset();  // It may be asked again, by its name.
     } else if (!is_over_) {
-      rx_->take_now(out);  // Without a gate; among threads what there was is in got_.
+      if constexpr (is_quiet) {
+        rx_->take_now(out);  // Without a gate; among threads what there was is in got_.
+      } else {
+        const inside in(rx_->gate());
+        rx_->take_now(out);
+      }
     }
   }
   ASX_ALWAYS_INLINE status say(status s) noexcept {
@@ -246,8 +268,15 @@ class recv_op {
     is_over_ = s == status::disconnected;
     return is_over_ ? status::ok : s;
   }
-  // Among threads what is there now may be evicted before it is taken.
-  ASX_OUT_OF_THE_WAY status poll_and_take(cx& c) noexcept(is_quiet) { return say(rx_->poll_into(c, got_)); }
+  // Among threads what is there now may be gone before it is taken. What must not be moved twice is only looked at:
+  // there is one receiver, and who evicts puts another one there.
+  ASX_OUT_OF_THE_WAY status poll_among_threads(cx& c) noexcept {
+    if constexpr (is_quiet) {
+      return say(rx_->poll_into(c, got_));
+    } else {
+      return say(rx_->poll_ready(c));
+    }
+  }
 
   receiver<T>* rx_;
   bool is_waiting_ = false;

@@ -7,6 +7,8 @@
 
 #include "asx/chan/testing/bomb.hpp"
 #include "asx/coro/chan.hpp"
+#include "asx/coro/near.hpp"
+#include "asx/coro/region.hpp"
 #include "asx/coro/select.hpp"
 #include "asx/coro/spawn.hpp"
 #include "asx/coro/time.hpp"
@@ -78,10 +80,11 @@ TEST_P(coro_chan_throws, a_receive_that_throws_has_consumed_nothing) {
   });
 }
 
-// Goal:   the same as the answer of an attempt, and as what a select has won.
+// Goal:   the same as the answer of an attempt, as what a select has won, and as the answer of an attempt of a select.
 TEST_P(coro_chan_throws, neither_an_attempt_nor_a_select_consumes_what_throws) {
-  for (const bool selects : {false, true}) {
-    play([selects](cx, sender<bomb> tx, receiver<bomb> rx, fuse* f) -> task<> {
+  enum class way { attempts, selects, both };
+  for (const way how : {way::attempts, way::selects, way::both}) {
+    play([how](cx, sender<bomb> tx, receiver<bomb> rx, fuse* f) -> task<> {
       EXPECT_EQ(tx.try_send(bomb(7, *f)).code, status::ok);
       int failed = 0;
       int got = 0;
@@ -89,12 +92,15 @@ TEST_P(coro_chan_throws, neither_an_attempt_nor_a_select_consumes_what_throws) {
         f->left = failed;
         has_thrown = false;
         try {
-          if (selects) {
+          if (how == way::selects) {
             const auto won = co_await select(recv(rx), sleep(duration::seconds(1)));
             got = std::get<0>(won)->number();
-          } else {
+          } else if (how == way::attempts) {
             const auto told = co_await attempt(recv(rx));
             got = (*told.value)->number();
+          } else {
+            const auto told = co_await attempt(select(sleep(duration::seconds(1)), recv(rx)));
+            got = std::get<1>(*told.value)->number();
           }
         } catch (const std::runtime_error&) {
           has_thrown = true;
@@ -102,10 +108,62 @@ TEST_P(coro_chan_throws, neither_an_attempt_nor_a_select_consumes_what_throws) {
         f->left = fuse::none;
         if (!has_thrown) break;
         ++failed;
-        EXPECT_EQ(look(tx).queued, 1U) << (selects ? "select" : "attempt");
+        EXPECT_EQ(look(tx).queued, 1U) << "way " << static_cast<int>(how);
       }
       EXPECT_EQ(got, 7);
       EXPECT_EQ(failed, 1) << "one move is all that a receive makes";
+    });
+  }
+}
+
+// Goal:   what a rendezvous hands over stays in its offer when its move throws, whichever way it is asked for.
+// Method: the sender has offered it and waits; each way fails once, and then succeeds with the one move that it makes.
+TEST_P(coro_chan_throws, a_hand_over_that_throws_stays_in_its_offer) {
+  enum class way { awaits, attempts, selects, both };
+  for (const way how : {way::awaits, way::attempts, way::selects, way::both}) {
+    play([how](cx c, sender<bomb>, receiver<bomb>, fuse* f) -> task<> {
+      auto [code, tx, rx] = rendezvous<bomb>(c);
+      EXPECT_EQ(code, status::ok);
+      auto* const from = &rx;
+      auto* const to = &tx;
+      co_await region(c, [how, f, from, to](cx r) -> task<> {
+        auto offered = co_await start(r, [f, to](cx) -> task<> { co_await hand_over(*to, bomb(7, *f)); });
+        co_await yield();
+        int failed = 0;
+        int got = 0;
+        for (bool has_thrown = true; has_thrown && failed < 10;) {
+          f->left = failed;
+          has_thrown = false;
+          try {
+            if (how == way::awaits) {
+              const auto message = co_await recv(*from);
+              got = message->number();
+            } else if (how == way::attempts) {
+              const auto told = co_await attempt(recv(*from));
+              got = (*told.value)->number();
+            } else if (how == way::selects) {
+              const auto won = co_await select(recv(*from), sleep(duration::seconds(1)));
+              got = std::get<0>(won)->number();
+            } else {
+              const auto told = co_await attempt(select(sleep(duration::seconds(1)), recv(*from)));
+              got = std::get<1>(*told.value)->number();
+            }
+          } catch (const std::runtime_error&) {
+            has_thrown = true;
+          }
+          f->left = fuse::none;
+          if (!has_thrown) break;
+          ++failed;
+          rendezvous_report now;
+          EXPECT_EQ(from->inspect(now), status::ok);
+          EXPECT_EQ(now.ends.waiters, 1U) << "way " << static_cast<int>(how);
+          EXPECT_EQ(now.taken, 0U);
+        }
+        EXPECT_EQ(got, 7);
+        EXPECT_EQ(failed, 1) << "way " << static_cast<int>(how);
+        const auto handed = co_await join(offered);
+        EXPECT_TRUE(handed.is_ok());
+      });
     });
   }
 }

@@ -53,6 +53,54 @@ TEST(coro_chan, brings_every_value_in_order_and_then_the_end) {
   expect_legal(rt);
 }
 
+// Goal:   what takes the place of a close that drains: the receiver has its senders end, and receives until the end.
+// Method: three senders are cancelled at every moment of a short run; each counts what was sent, and one sends on a
+//         permit that it had when it was cancelled.
+TEST(coro_chan, r300_a_receiver_that_has_its_senders_end_loses_nothing) {
+  for (int before_the_end = 0; before_the_end < 24; ++before_the_end) {
+    runtime rt;
+    const nothing_left before(rt);
+    const auto out = outcome_of(rt, [before_the_end](cx c) -> task<int> {
+      auto [code, tx, rx] = channel<int>(c, 2);
+      int sent = 0;
+      auto* const s = &sent;
+      auto* const to = &tx;
+      auto* const from = &rx;
+      int received = 0;
+      auto* const r = &received;
+      co_await region(c, {.policy = region_policy::body_decides}, [s, to, from, r, before_the_end](cx in) -> task<> {
+        std::vector<join_handle<void>> all;
+        for (int i = 0; i < 3; ++i) {
+          all.push_back(co_await start(
+              in,
+              [](cx, sender<int> mine, int* count, bool has_permit) -> task<> {
+                for (;;) {
+                  auto place = co_await attempt(reserve(mine));
+                  if (place.code != status::ok) co_return;
+                  const bool goes_on =
+                      !has_permit || (co_await attempt(sleep(duration::milliseconds(1)))).code == status::ok;
+                  EXPECT_EQ(place.value->send(1).code, status::ok);
+                  ++*count;
+                  if (!goes_on) co_return;
+                }
+              },
+              *to, s, i == 2));
+        }
+        to->drop();
+        for (int i = 0; i < before_the_end; ++i) *r += co_await recv(*from) ? 1 : 0;
+        for (auto& h : all) EXPECT_EQ(h.cancel(), status::ok);
+        while (co_await recv(*from)) ++*r;
+        EXPECT_EQ(from->try_recv().code, status::disconnected);
+      });
+      EXPECT_EQ(received, sent);
+      co_return received;
+    });
+    EXPECT_GE(out.value(), before_the_end);
+    before.check();
+    expect_legal(rt);
+  }
+}
+
 TEST(coro_chan, ends_with_disconnected_when_nobody_receives) {
   runtime rt;
   const auto out = outcome_of(rt, [](cx c) -> task<int> {

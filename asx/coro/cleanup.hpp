@@ -73,11 +73,13 @@ class mask_op {
 
 template <class T, class F, class... Args>
 task<std::optional<typename spawned<T>::stored>> run_within(cx c, duration limit, F f, Args... args) {
+  co_await unlisted{};
   co_return co_await limited<T>(f(c, std::move(args)...), limit);
 }
 
 template <class F, class... Args>
 task<> run_finally(cx c, F f, Args... args) {
+  co_await unlisted{};
   std::optional<mask_guard> quiet;
   if (c.mask_enter() == status::ok) quiet.emplace(c);  // A contract without masks has it run as it is.
   co_await f(c, std::move(args)...);

@@ -239,7 +239,7 @@ TEST(coro_within, leaves_nothing_behind_wherever_it_is_cancelled) {
     const auto got = co_await within(c, second, work);
     EXPECT_EQ(got, 7 + 7 + 1 + 1 + 2);
   };
-  for (const lab_fault fault : {lab_fault::cancel, lab_fault::polls, lab_fault::memory}) {
+  for (const lab_fault fault : {lab_fault::cancel, lab_fault::admission, lab_fault::polls, lab_fault::memory}) {
     const lab_result r = sweep({}, fault, body);
     EXPECT_TRUE(r.is_ok) << r.report();
     EXPECT_GT(r.faults, 3U);

@@ -10,12 +10,17 @@
 //    region's.
 // 2  race, first_ok and quorum cancel who lost with kind race_lost, and return when all of them have ended. What a
 //    loser holds comes back: a two-phase operation that did not commit has not happened. One that has is over: two who
-//    race for messages may both have one, and the loser's goes with it. select takes one at most. How a loser ended,
-//    by a panic too, is in the journal alone.
-// 3  A child that could not be spawned counts as ended with err and the refusal's status.
-// 4  for_each stops at the first failure and ends with it; those that run are cancelled with kind fail_fast.
-// 5  retry waits between attempts: `first_delay`, then times `factor`, each at most `max_delay`. It does not retry what
-//    was cancelled.
+//    race for messages may both have one, and the loser's goes with it. select takes one at most.
+// 3  A panic is not lost, whoever panicked and whenever: race and first_ok answer with it, quorum ends with it,
+//    and what was not decided by then is. When the caller was cancelled meanwhile, so that nobody would see an answer,
+//    each of them and join_all end with the panic. An err is an answer like another: who lost with one is passed over.
+// 4  A child that could not be spawned counts as ended with err and the refusal's status.
+// 5  for_each stops at the first failure and ends with it; those that run are cancelled with kind fail_fast.
+// 6  retry waits between attempts: `first_delay`, then times `factor`, each at most `max_delay`. It does not retry what
+//    was cancelled; an exception counts as a failure. It waits for no attempt that would begin behind its `limit` or
+//    the deadline of the task, and ends with the last failure instead.
+// 7  Of those who end at the same moment the one that was given first is the first. join_all of nobody is over at once,
+//    a quorum of 0 is reached before anybody has begun, one of more than there are is not.
 //
 // Cancel points: each await, as a region block.
 // Threads: the runtime's. Lifetime: as region.hpp; functions are copied into their tasks.
@@ -27,8 +32,10 @@
 #include <iterator>
 #include <optional>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
+#include "asx/base/construct.hpp"
 #include "asx/coro/region.hpp"
 
 namespace asx {
@@ -40,10 +47,11 @@ struct [[nodiscard]] quorum_result {
 };
 
 struct retry_policy {
-  std::uint32_t attempts = 3;
+  std::uint32_t attempts = 3;  // At least one is made.
   duration first_delay = duration::milliseconds(10);
   std::uint32_t factor = 2;
   duration max_delay = duration::seconds(10);
+  duration limit = duration::max();  // Of the whole, from the first attempt on. It ends none that has begun.
 };
 
 namespace detail {
@@ -70,6 +78,14 @@ outcome_in<T> outcome_of(spawn_result<T>& s, coro_root& asks) {
   return out;
 }
 
+/// The first panic that it is shown; its text is the handle's.
+template <class T>
+void note_panic(const spawn_result<T>& s, std::optional<panic_note>& out) noexcept {
+  task_outcome how;
+  if (out || s.handle.is_null() || s.handle.home()->result(s.handle.task(), how) != status::ok) return;
+  if (how.is_panicked()) out = how.panic();
+}
+
 /// Children that compete, and who of them has ended, in order.
 template <class T, std::size_t N>
 struct contest {
@@ -82,10 +98,19 @@ struct contest {
     std::size_t i = 0;
     ((all[i++] = spawn(c, std::move(fs))), ...);
   }
-  [[nodiscard]] bool is_ok(std::size_t i) const noexcept {
+  [[nodiscard]] outcome_kind kind_of(std::size_t i) const noexcept {
     task_outcome out;
-    return all[i].code == status::ok && all[i].handle.home()->result(all[i].handle.task(), out) == status::ok &&
-           out.is_ok();
+    if (all[i].code != status::ok) return outcome_kind::err;
+    static_cast<void>(all[i].handle.home()->result(all[i].handle.task(), out));
+    return out.kind();
+  }
+  /// Who panicked, when all have ended: the last one that was looked at, or the first in the order given; else N.
+  [[nodiscard]] std::size_t panicked() const noexcept {
+    if (has_ended[last] && kind_of(last) == outcome_kind::panicked) return last;
+    for (std::size_t i = 0; i < N; ++i) {
+      if (!all[i].handle.is_null() && kind_of(i) == outcome_kind::panicked) return i;
+    }
+    return N;
   }
   /// False when the cancel queue has no room for one of them.
   [[nodiscard]] bool stop_the_others() noexcept {
@@ -149,80 +174,96 @@ struct contest {
   };
 };
 
+/// How a block that gives nothing ended, for whoever ends likewise.
+inline ending ending_of(const outcome<unit>& how) noexcept {
+  if (how.is_err()) return {how.error().code, how.error().detail};
+  return {how.is_cancelled() ? status::cancelled : status::ok};
+}
+
 template <class... Fs>
   requires(coroutine_function<Fs> && ...)
 task<std::tuple<outcome_in<result_of<Fs>>...>> run_join_all(cx c, Fs... fs) {
+  co_await unlisted{};
   std::tuple<spawn_result<result_of<Fs>>...> all;
   auto tasks = std::make_tuple(std::move(fs)...);
-  co_await region(c, judged_by_body, [&all, &tasks](cx r) -> task<> {
+  const auto how = co_await attempt(region(c, judged_by_body, [&all, &tasks](cx r) -> task<> {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       ((std::get<I>(all) = spawn(r, std::move(std::get<I>(tasks)))), ...);
     }(std::index_sequence_for<Fs...>{});
     co_return;
-  });
+  }));
   coro_root& asks = co_await own_root{};
+  if (!how.is_ok()) {
+    std::optional<panic_note> said;
+    std::apply([&](auto&... one) { (note_panic(one, said), ...); }, all);
+    if (!said && how.is_panicked()) said = how.panic();
+    if (said) co_await end_as_panic(*said);
+    co_await end_as(ending_of(how));
+  }
   co_return std::apply([&asks](auto&... one) { return std::make_tuple(outcome_of(one, asks)...); }, all);
 }
 
-template <class F, class... Fs>
-  requires coroutine_function<F> && (coroutine_function<Fs> && ...)
+// `NeedsOk`: who ends otherwise is passed over, as long as somebody is left. A panic decides, whatever is asked for.
+template <bool NeedsOk, class F, class... Fs>
 task<outcome_in<result_of<F>>> run_race(cx c, F f, Fs... fs) {
-  using value = result_of<F>;
-  static_assert((std::is_same_v<value, result_of<Fs>> && ...), "those who race give the same type");
-  contest<value, 1 + sizeof...(Fs)> all;
-  auto tasks = std::make_tuple(std::move(f), std::move(fs)...);
-  co_await region(c, judged_by_body, [&all, &tasks](cx r) -> task<> {
-    std::apply([&](auto&... one) { all.start(r, one...); }, tasks);
-    co_await typename contest<value, 1 + sizeof...(Fs)>::next_op(all);
-    co_await typename decltype(all)::stop_op(all);
-  });
-  co_return outcome_of(all.all[all.last], co_await own_root{});
-}
-
-template <class F, class... Fs>
-  requires coroutine_function<F> && (coroutine_function<Fs> && ...)
-task<outcome_in<result_of<F>>> run_first_ok(cx c, F f, Fs... fs) {
-  using value = result_of<F>;
-  static_assert((std::is_same_v<value, result_of<Fs>> && ...), "those who race give the same type");
-  contest<value, 1 + sizeof...(Fs)> all;
-  auto tasks = std::make_tuple(std::move(f), std::move(fs)...);
-  co_await region(c, judged_by_body, [&all, &tasks](cx r) -> task<> {
-    std::apply([&](auto&... one) { all.start(r, one...); }, tasks);
-    for (std::size_t ended = 0; ended < 1 + sizeof...(Fs); ++ended) {
-      const std::size_t i = co_await typename contest<value, 1 + sizeof...(Fs)>::next_op(all);
-      if (all.is_ok(i)) break;
-    }
-    co_await typename decltype(all)::stop_op(all);
-  });
-  co_return outcome_of(all.all[all.last], co_await own_root{});
-}
-
-template <class F, class... Fs>
-  requires coroutine_function<F> && (coroutine_function<Fs> && ...)
-task<quorum_result<typename spawned<result_of<F>>::stored, 1 + sizeof...(Fs)>> run_quorum(cx c, std::size_t enough, F f,
-                                                                                          Fs... fs) {
+  co_await unlisted{};
   using value = result_of<F>;
   constexpr std::size_t count = 1 + sizeof...(Fs);
-  static_assert((std::is_same_v<value, result_of<Fs>> && ...), "those who are asked give the same type");
+  contest<value, count> all;
+  auto tasks = std::make_tuple(std::move(f), std::move(fs)...);
+  const auto how = co_await attempt(region(c, judged_by_body, [&all, &tasks](cx r) -> task<> {
+    std::apply([&](auto&... one) { all.start(r, one...); }, tasks);
+    for (std::size_t ended = 0; ended < count; ++ended) {
+      const std::size_t i = co_await typename contest<value, count>::next_op(all);
+      const outcome_kind kind = all.kind_of(i);
+      if (!NeedsOk || kind == outcome_kind::ok || kind == outcome_kind::panicked) break;
+    }
+    co_await typename contest<value, count>::stop_op(all);
+  }));
+  coro_root& asks = co_await own_root{};
+  const std::size_t panicked = all.panicked();
+  if (!how.is_ok()) {
+    std::optional<panic_note> said;
+    if (panicked != count) note_panic(all.all[panicked], said);
+    if (!said && how.is_panicked()) said = how.panic();
+    if (said) co_await end_as_panic(*said);
+    co_await end_as(ending_of(how));
+  }
+  co_return outcome_of(all.all[panicked == count ? all.last : panicked], asks);
+}
+
+template <class F, class... Fs>
+task<quorum_result<typename spawned<result_of<F>>::stored, 1 + sizeof...(Fs)>> run_quorum(cx c, std::size_t enough, F f,
+                                                                                          Fs... fs) {
+  co_await unlisted{};
+  using value = result_of<F>;
+  constexpr std::size_t count = 1 + sizeof...(Fs);
   contest<value, count> all;
   auto tasks = std::make_tuple(std::move(f), std::move(fs)...);
   std::size_t yes = 0;
   std::array<bool, count> counted{};
-  co_await region(c, judged_by_body, [&all, &tasks, &yes, &counted, enough](cx r) -> task<> {
+  const auto how = co_await attempt(region(c, judged_by_body, [&all, &tasks, &yes, &counted, enough](cx r) -> task<> {
     std::apply([&](auto&... one) { all.start(r, one...); }, tasks);
-    for (std::size_t ended = 0; yes < enough && ended + enough <= count + yes; ++ended) {
-      if (ended == count) break;
+    for (std::size_t ended = 0; yes < enough && ended + enough <= count + yes && ended < count; ++ended) {
       const std::size_t i = co_await typename contest<value, count>::next_op(all);
-      counted[i] = all.is_ok(i);
+      const outcome_kind kind = all.kind_of(i);
+      counted[i] = kind == outcome_kind::ok;
       if (counted[i]) ++yes;
+      if (kind == outcome_kind::panicked) break;
     }
-    co_await typename decltype(all)::stop_op(all);
-  });
+    co_await typename contest<value, count>::stop_op(all);
+  }));
+  coro_root& asks = co_await own_root{};
+  std::optional<panic_note> said;
+  if (const std::size_t i = all.panicked(); i != count) note_panic(all.all[i], said);
+  if (!said && how.is_panicked()) said = how.panic();
+  if (said) co_await end_as_panic(*said);
+  if (!how.is_ok()) co_await end_as(ending_of(how));
   quorum_result<typename spawned<value>::stored, count> out;
   out.is_reached = yes >= enough;
   for (std::size_t i = 0; i < count; ++i) {
     if (!counted[i]) continue;
-    auto one = outcome_of(all.all[i], co_await own_root{});
+    auto one = outcome_of(all.all[i], asks);
     // One that was ended ok from outside has said yes, and has nothing to show.
     if (std::is_void_v<value> || one.has_value()) out.values[i].emplace(value_in(std::move(one)));
   }
@@ -230,10 +271,11 @@ task<quorum_result<typename spawned<result_of<F>>::stored, 1 + sizeof...(Fs)>> r
 }
 
 template <class F>
-  requires coroutine_function<F>
 task<result_of<F>> run_retry(cx c, retry_policy how, F f) {
+  co_await unlisted{};
   duration delay = how.first_delay < how.max_delay ? how.first_delay : how.max_delay;
-  for (std::uint32_t attempts = 1;; ++attempts) {
+  const instant over = c.now() + how.limit;
+  for (std::uint32_t attempts = 1;; ++attempts) {  // asx: bounded by how.attempts
     auto got = co_await attempt(f(c));
     if (got.is_ok()) {
       if constexpr (std::is_void_v<result_of<F>>) {
@@ -243,7 +285,10 @@ task<result_of<F>> run_retry(cx c, retry_policy how, F f) {
       }
     }
     if (got.is_cancelled()) co_await fail(status::cancelled);
-    if (attempts >= how.attempts) {
+    // None is none: later than all.
+    const instant next = c.now() + delay;
+    const bool is_over = next > over || next >= c.budget_left().deadline;
+    if (attempts >= how.attempts || is_over) {
       if (got.is_panicked()) co_await end_as_panic(got.panic());
       co_await fail(got.error().code, got.error().detail);
     }
@@ -254,25 +299,39 @@ task<result_of<F>> run_retry(cx c, retry_policy how, F f) {
   }
 }
 
+// What a range gives: where the item lies, or the item itself when it is made as it is asked for.
+template <class Iterator>
+using item_place =
+    std::conditional_t<std::is_lvalue_reference_v<std::iter_reference_t<Iterator>>,
+                       std::add_pointer_t<std::iter_reference_t<Iterator>>, std::optional<std::iter_value_t<Iterator>>>;
+
 template <class Range, class F>
 task<> run_for_each(cx c, Range items, std::uint32_t limit, F f) {
+  co_await unlisted{};
   if (limit == 0) co_await fail(status::invalid_argument);
   auto next = std::begin(items);
   const auto end = std::end(items);
+  using place = item_place<decltype(next)>;
   co_await region(c, [&next, &end, &f, limit](cx r) -> task<> {
     const auto is_over = [&next, &end](cx w) {
       const inside here(w.kernel());  // They share the place, and may be on several workers.
       return next == end;
     };
-    const auto pick = [&next, &end](cx w) -> decltype(&*next) {
+    const auto pick = [&next, &end](cx w) -> place {
       const inside here(w.kernel());
-      if (next == end) return nullptr;
-      auto& item = *next;
-      ++next;
-      return &item;
+      if (next == end) return {};
+      if constexpr (std::is_pointer_v<place>) {
+        auto& item = *next;
+        ++next;
+        return std::addressof(item);
+      } else {
+        place item(*next);
+        ++next;
+        return item;
+      }
     };
     const auto work = [pick, &f](cx w) -> task<> {  // They outlive the body, and not what is around the block.
-      while (auto* const item = pick(w)) {
+      while (auto item = pick(w)) {                 // asx: bounded by the range
         co_await f(w, *item);
         co_await checkpoint();
       }
@@ -286,11 +345,96 @@ task<> run_for_each(cx c, Range items, std::uint32_t limit, F f) {
   });
 }
 
+template <class C>
+inline constexpr bool is_cx = std::is_same_v<std::remove_cvref_t<C>, cx>;
+
+template <class... Fs>
+inline constexpr bool give_the_same = true;
+template <class F, class... Fs>
+inline constexpr bool give_the_same<F, Fs...> = (std::is_same_v<result_of<F>, result_of<Fs>> && ...);
+
+/// What combinators take: called with a cx alone.
+template <class... Fs>
+concept children = (coroutine_function<Fs> && ...);
+template <class... Fs>
+concept rivals = sizeof...(Fs) > 0 && children<Fs...>&& give_the_same<Fs...>;
+
+/// Why F is no child of a combinator, in a sentence.
+template <class F>
+consteval bool explain_child() noexcept {
+  constexpr bool is_given_task = is_task<std::remove_cvref_t<F>>;
+  constexpr bool is_given_operation = !is_given_task && operation<std::remove_cvref_t<F>>;
+  constexpr bool is_called = std::is_invocable_v<std::decay_t<F>&, cx>;
+  static_assert(!is_given_task,
+                "asx: pass the function, and not the task that it returned: race(c, f), and not race(c, f(c)); if it "
+                "takes more than a cx, pass a lambda: [x](asx::cx c) { return f(c, x); }");
+  static_assert(!is_given_operation,
+                "asx: this takes functions that run as tasks, and not operations: select(...) waits for the first of "
+                "several operations");
+  static_assert(is_called || is_given_task || is_given_operation,
+                "asx: it cannot be called with a cx alone: its one parameter is asx::cx; if it takes more, pass a "
+                "lambda: [x](asx::cx c) { return f(c, x); }");
+  if constexpr (is_called) static_assert(is_task<task_of<F>>, "asx: it must return an asx::task<T>");
+  return true;
+}
+template <class C, class... Fs>
+consteval bool explain_children() noexcept {
+  static_assert(is_cx<C>, "asx: the first argument is the cx of the coroutine that waits: race(c, f, g)");
+  if constexpr (is_cx<C>) {
+    if constexpr ((coroutine_function<Fs> && ...)) {
+      static_assert(sizeof...(Fs) > 0, "asx: there must be somebody to wait for: race(c, f, g)");
+      static_assert(give_the_same<Fs...>,
+                    "asx: those who compete give the same type: let each function return the same asx::task<T>");
+    } else {
+      return (explain_child<Fs>() && ...);
+    }
+  }
+  return true;
+}
+
+template <class... Rest>
+inline constexpr bool is_policy_and_function = false;
+template <class How, class F>
+inline constexpr bool is_policy_and_function<How, F> = std::is_same_v<std::remove_cvref_t<How>, retry_policy>;
+
+template <class Range>
+concept items_of = requires(std::decay_t<Range>& items) {
+  *std::begin(items);
+  std::begin(items) == std::end(items);
+};
+template <class Range, class F>
+concept worker_of = requires(std::decay_t<Range>& items, std::decay_t<F>& f, cx c) {
+  requires is_task<decltype(f(c, *std::declval<item_place<decltype(std::begin(items))>&>()))>;
+};
+
+/// Why it is no for_each, in a sentence.
+template <class C, class Range, class Limit, class F>
+consteval bool explain_for_each() noexcept {
+  constexpr bool has_cx = is_cx<C>;
+  constexpr bool is_range = items_of<Range>;
+  constexpr bool has_limit = std::is_convertible_v<Limit, std::uint32_t>;
+  static_assert(has_cx, "asx: the first argument is the cx of the coroutine that waits: for_each(c, items, limit, f)");
+  static_assert(is_range || !has_cx,
+                "asx: for_each takes a range that it can keep: a container, a view, a std::span, and not an array: "
+                "for_each(c, items, limit, f)");
+  static_assert(has_limit || !is_range || !has_cx,
+                "asx: the number of items that are handled at once comes before the function: "
+                "for_each(c, items, limit, f)");
+  if constexpr (has_cx && is_range && has_limit) {
+    static_assert(!is_task<std::remove_cvref_t<F>>,
+                  "asx: pass the function, and not the task that it returned: for_each(c, items, limit, f)");
+    static_assert(is_task<std::remove_cvref_t<F>> || worker_of<Range, F>,
+                  "asx: the function is called with a cx and an item of the range, which is an lvalue, and returns an "
+                  "asx::task<>: [](asx::cx c, item& one) -> asx::task<> { ... }");
+  }
+  return true;
+}
+
 }  // namespace detail
 
 /// The outcomes of all, in the order given, when all have ended.
 template <class... Fs>
-  requires(coroutine_function<Fs> && ...)
+  requires detail::children<Fs...>
 auto join_all(cx c, Fs&&... fs) {
   (detail::check_function<Fs>(), ...);
   return detail::run_join_all<std::decay_t<Fs>...>(c, std::forward<Fs>(fs)...);
@@ -298,23 +442,23 @@ auto join_all(cx c, Fs&&... fs) {
 
 /// The outcome of the first that ends, whatever it is.
 template <class... Fs>
-  requires(sizeof...(Fs) > 0) && (coroutine_function<Fs> && ...)
+  requires detail::rivals<Fs...>
 auto race(cx c, Fs&&... fs) {
   (detail::check_function<Fs>(), ...);
-  return detail::run_race<std::decay_t<Fs>...>(c, std::forward<Fs>(fs)...);
+  return detail::run_race<false, std::decay_t<Fs>...>(c, std::forward<Fs>(fs)...);
 }
 
 /// The outcome of the first that ends ok; of the last, when none does.
 template <class... Fs>
-  requires(sizeof...(Fs) > 0) && (coroutine_function<Fs> && ...)
+  requires detail::rivals<Fs...>
 auto first_ok(cx c, Fs&&... fs) {
   (detail::check_function<Fs>(), ...);
-  return detail::run_first_ok<std::decay_t<Fs>...>(c, std::forward<Fs>(fs)...);
+  return detail::run_race<true, std::decay_t<Fs>...>(c, std::forward<Fs>(fs)...);
 }
 
 /// Until `enough` have ended ok, or it cannot be reached any more.
 template <class... Fs>
-  requires(sizeof...(Fs) > 0) && (coroutine_function<Fs> && ...)
+  requires detail::rivals<Fs...>
 auto quorum(cx c, std::size_t enough, Fs&&... fs) {
   (detail::check_function<Fs>(), ...);
   return detail::run_quorum<std::decay_t<Fs>...>(c, enough, std::forward<Fs>(fs)...);
@@ -328,13 +472,62 @@ auto retry(cx c, retry_policy how, F&& f) {
   return detail::run_retry<std::decay_t<F>>(c, how, std::forward<F>(f));
 }
 
-/// `f(cx, item)` for every item, at most `limit` at once; ends with the first failure.
+/// `f(cx, item)` for every item, at most `limit` at once; ends with the first failure. Items are kept until then.
 template <class Range, class F>
+  requires detail::items_of<Range> && detail::worker_of<Range, F>
 auto for_each(cx c, Range&& items, std::uint32_t limit, F&& f) {
   detail::check_value<Range>();
   detail::check_function<F>();
   return detail::run_for_each<std::decay_t<Range>, std::decay_t<F>>(c, std::forward<Range>(items), limit,
                                                                     std::forward<F>(f));
+}
+
+// What cannot be combined is told in a sentence.
+template <class C, class... Fs>
+  requires(!detail::is_cx<C> || !detail::children<Fs...>)
+auto join_all(C&&, Fs&&...) {
+  static_assert(detail::explain_children<C, Fs...>());
+  return yield();
+}
+template <class C, class... Fs>
+  requires(!detail::is_cx<C> || !detail::rivals<Fs...>)
+auto race(C&&, Fs&&...) {
+  static_assert(detail::explain_children<C, Fs...>());
+  return yield();
+}
+template <class C, class... Fs>
+  requires(!detail::is_cx<C> || !detail::rivals<Fs...>)
+auto first_ok(C&&, Fs&&...) {
+  static_assert(detail::explain_children<C, Fs...>());
+  return yield();
+}
+template <class C, class Enough, class... Fs>
+  requires(!detail::is_cx<C> || !std::is_convertible_v<Enough, std::size_t> || !detail::rivals<Fs...>)
+auto quorum(C&&, Enough&&, Fs&&...) {
+  constexpr bool has_number = !detail::is_cx<C> || std::is_convertible_v<Enough, std::size_t>;
+  static_assert(has_number, "asx: how many are enough comes before the functions: quorum(c, 2, f, g, h)");
+  if constexpr (has_number) static_assert(detail::explain_children<C, Fs...>());
+  return yield();
+}
+template <class C, class... Rest>
+  requires(!detail::is_cx<C> || !detail::is_policy_and_function<Rest...>)
+auto retry(C&&, Rest&&...) {
+  static_assert(detail::is_cx<C>, "asx: the first argument is the cx of the coroutine that waits: retry(c, how, f)");
+  static_assert(!detail::is_cx<C>, "asx: retry takes a cx, a policy and a function: retry(c, {.attempts = 5}, f)");
+  return yield();
+}
+template <class F>
+  requires(!coroutine_function<F>)
+auto retry(cx, const retry_policy&, F&&) {
+  static_assert(detail::explain_children<cx, F>());
+  return yield();
+}
+template <class C, class Range, class Limit, class F>
+  requires(!detail::is_cx<C> || !detail::items_of<Range> || !std::is_convertible_v<Limit, std::uint32_t> ||
+           !detail::worker_of<Range, F>)
+auto for_each(C&&, Range&&, Limit&&, F&&) {
+  static_assert(detail::explain_for_each<C, Range, Limit, F>());
+  return yield();
 }
 
 }  // namespace asx

@@ -142,7 +142,7 @@ TEST(combine, leaves_nothing_behind_wherever_it_is_cancelled) {
       co_await sleep(duration::milliseconds(static_cast<std::uint64_t>(ms)));
     });
   };
-  for (const lab_fault fault : {lab_fault::cancel, lab_fault::polls, lab_fault::memory}) {
+  for (const lab_fault fault : {lab_fault::cancel, lab_fault::admission, lab_fault::polls, lab_fault::memory}) {
     const lab_result r = sweep({}, fault, body);
     EXPECT_TRUE(r.is_ok) << r.report();
     EXPECT_GT(r.faults, 1U);

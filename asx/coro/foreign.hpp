@@ -9,7 +9,10 @@
 // 3  A cancelled await ends at once; what comes later is destroyed by whoever brings it. So the other side must not
 //    refer to the coroutine: what it needs, it owns. Where it must, use blocking.
 // 4  While both are there, and nothing has come, it is a foreign hold.
-// 5  A replay waits for the other side to bring its value again, at the step where it came (replay_live.hpp).
+// 5  In virtual time nobody parks for a hold: a run ends with the task still waiting, and the next run takes in
+//    what came meanwhile. In a test, and in the lab, let a task play the other side: what a task of the same run sets
+//    is there at the next step, before time moves.
+// 6  A replay waits for the other side to bring its value again, at the step where it came (replay_live.hpp).
 //
 // Cancel points: awaiting the future.
 // Threads: the promise is anybody's, one thread at a time; not a signal handler's. The future belongs to its task.

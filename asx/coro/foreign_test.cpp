@@ -10,6 +10,7 @@
 #include "asx/coro/spawn.hpp"
 #include "asx/coro/testing/lives.hpp"
 #include "asx/coro/time.hpp"
+#include "asx/lab/gtest.hpp"
 #include "asx/runtime/testing/program.hpp"
 
 namespace asx {
@@ -108,6 +109,59 @@ TEST(coro_foreign, may_be_kept_after_the_runtime_is_gone) {
   }
   w.promise.set(std::make_unique<int>(7));
   EXPECT_EQ(w.got, 0);
+}
+
+// Law 5: whoever plays the library in a test is a task.
+LAB_TEST(coro_foreign, comes_at_once_from_a_task_of_the_same_run_before_time_moves) {
+  const auto library = [](cx own, foreign_promise<int> p, duration after, bool is_kept) -> task<> {
+    if (after.ns != 0) co_await sleep(after);
+    if (is_kept) p.set(static_cast<int>(own.now().ns / 1'000'000));
+  };
+  for (const std::uint64_t after : {0U, 3U}) {
+    for (const bool is_kept : {true, false}) {
+      auto made = foreign_value<int>(c);
+      EXPECT_EQ(made.code, status::ok);
+      const auto began = c.now();
+      const auto s = spawn(c, library, std::move(made.promise), duration::milliseconds(after), is_kept);
+      EXPECT_EQ(s.code, status::ok);
+      const auto timer = spawn(c, [](cx) -> task<> { co_await sleep(duration{1}); });
+      const auto got = co_await attempt(std::move(made.future));
+      EXPECT_EQ(got.code, is_kept ? status::ok : status::disconnected);
+      EXPECT_EQ(c.now(), began + duration::milliseconds(after)) << "no jump came in between";
+    }
+  }
+}
+
+TEST(coro_foreign, takes_in_what_came_before_it_was_awaited_and_between_two_runs) {  // law 5
+  runtime rt;
+  foreign_promise<int> later;
+  int sum = 0;
+  auto made = spawn_in(rt.kernel(), rt.root(), {}, [&](cx c) -> task<> {
+    auto early = foreign_value<int>(c);
+    early.promise.set(1);
+    sum += co_await std::move(early.future);
+    auto late = foreign_value<int>(c);
+    later = std::move(late.promise);
+    sum += co_await std::move(late.future);
+  });
+  EXPECT_EQ(rt.run_until_quiescent().ended, status::ok) << "virtual time waits for nobody";
+  EXPECT_FALSE(made.handle.is_done());
+  EXPECT_EQ(sum, 1);
+  later.set(20);
+  EXPECT_EQ(rt.run_until_quiescent().ended, status::ok);
+  EXPECT_TRUE(made.handle.is_done());
+  EXPECT_EQ(sum, 21);
+}
+
+TEST(coro_foreign, is_named_when_the_lab_ends_with_a_promise_outside) {  // law 5
+  foreign_promise<int> outside;
+  const lab_result r = explore({.seeds = 1}, [&outside](cx c) -> task<> {
+    auto made = foreign_value<int>(c);
+    outside = std::move(made.promise);
+    static_cast<void>(co_await std::move(made.future));
+  });
+  EXPECT_NE(r.finding.find("blocked for ever"), std::string::npos) << r.finding;
+  EXPECT_NE(r.finding.find("virtual time waits for no thread (R-281)"), std::string::npos) << r.finding;
 }
 
 TEST(coro_foreign, is_refused_when_no_handle_is_left) {

@@ -39,6 +39,9 @@ inline constexpr bool value_survives = !std::is_aggregate_v<std::remove_referenc
 
 template <class F>
 consteval void check_function() noexcept {
+  static_assert(std::is_constructible_v<std::decay_t<F>, F>,
+                "asx: a function is copied or moved into its task, and this one cannot be copied: pass std::move(f) or "
+                "asx::moved(f)");
   static_assert(function_survives<F>,
                 "asx: a lambda that owns what it captured must have a name here: GCC 12 would free its captures "
                 "twice; write `auto f = [...]...;` and pass `f` or `asx::moved(f)`");

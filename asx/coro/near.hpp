@@ -6,9 +6,11 @@
 //     co_await asx::hand_over(tx, value);                       // rendezvous: over when the receiver has it
 //
 // Laws: as asx/chan. That the other side is gone is an answer here, not an error; hand_over ends with disconnected.
-// What a rendezvous hands over is moved several times until the task has it, and lost when one but the first throws.
-// Cancel points: all of them.
-// Threads: the runtime's. Lifetime: the ends outlive the operation.
+// What a rendezvous hands over is moved once, from its offer to where it goes, and stays there when that throws
+// . Among threads it is moved twice, because the sender may go in between: it is lost when the second one
+// throws.
+//
+// Cancel points: all of them. Threads: the runtime's. Lifetime: the ends outlive the operation.
 #pragma once
 
 #include <optional>
@@ -32,7 +34,10 @@ class take_op {
  public:
   explicit take_op(rendezvous_receiver<T>& rx) noexcept : rx_(&rx) {}
   take_op(take_op&& other) noexcept(std::is_nothrow_move_constructible_v<T>)
-      : rx_(other.rx_), is_waiting_(std::exchange(other.is_waiting_, false)), value_(std::move(other.value_)) {}
+      : rx_(other.rx_),
+        is_waiting_(std::exchange(other.is_waiting_, false)),
+        is_over_(other.is_over_),
+        value_(std::move(other.value_)) {}
   take_op& operator=(take_op&&) = delete;
   ~take_op() { withdraw(); }
   /// It lost, or its coroutine ends.
@@ -40,18 +45,40 @@ class take_op {
     if (std::exchange(is_waiting_, false)) rx_->stop_waiting();
   }
 
-  status poll(cx& c) {
-    recv_result<T> got = rx_->poll_recv(c);
-    is_waiting_ = got.code == status::would_block;
-    if (got.code == status::disconnected) return status::ok;
-    if (got.code == status::ok) value_.emplace(std::move(*got.value));
-    return got.code;
+  status poll(cx& c) noexcept(is_quiet) {
+    const status s = is_taken_by_poll() ? rx_->poll_into(c, value_) : rx_->poll_ready(c);
+    is_waiting_ = s == status::would_block;
+    is_over_ = s == status::disconnected;
+    return is_over_ ? status::ok : s;
   }
-  std::optional<T> take() { return std::move(value_); }
+  std::optional<T> take() {
+    std::optional<T> out;
+    fill(out);
+    return out;
+  }
+  /// The same where there is an empty one, for what must not be moved again.
+  void take_into(std::optional<T>& out)
+    requires(!std::is_nothrow_move_constructible_v<T>)
+  {
+    fill(out);
+  }
 
  private:
+  static constexpr bool is_quiet = std::is_nothrow_move_constructible_v<T>;
+  // Where nobody can come between, what must not be moved twice is left in its offer until it is taken.
+  [[nodiscard]] bool is_taken_by_poll() const noexcept { return is_quiet || rx_->gate() != nullptr; }
+  void fill(std::optional<T>& out) {
+    if (value_) {
+      out.emplace(std::move(*value_));
+      value_.reset();
+    } else if (!is_over_) {
+      static_cast<void>(rx_->try_into(out));
+    }
+  }
+
   rendezvous_receiver<T>* rx_;
   bool is_waiting_ = false;
+  bool is_over_ = false;
   std::optional<T> value_;
 };
 
@@ -106,6 +133,8 @@ class hand_over_op {
   [[nodiscard]] bool has_happened() const noexcept { return offer_.is_taken(); }
   /// Something else was decided for: nobody may take it from now on.
   void withdraw() noexcept { offer_.leave(); }
+  /// The value, when nobody has taken it; it is spent then.
+  [[nodiscard]] std::optional<T> take_back() { return offer_.take(); }
 
  private:
   rendezvous_sender<T>* tx_;

@@ -107,6 +107,7 @@ class ASX_API region_block {
 template <class T, class F, class... Args>
 task<std::optional<typename spawned<T>::stored>> run_block(cx c, region_options how, duration limit,
                                                            std::source_location site, F f, Args... args) {
+  co_await unlisted{};
   co_await checkpoint();  // A task that is cancelled starts nothing that its cancel would not reach.
   region_block block;
   auto closed = block.closed(c.now() + limit);
@@ -120,10 +121,10 @@ task<std::optional<typename spawned<T>::stored>> run_block(cx c, region_options 
   if (body.code != status::ok) co_await fail(body.code);
   if (block.has_timed_out()) co_return std::nullopt;
   if (block.end().is_panic) co_await end_as_panic(block.panic());
-  if (block.end().code != status::ok) co_await end_as(block.end());
   outcome<typename spawned<T>::stored> out;
   static_cast<void>(body.handle.take(out));
-  if (out.is_panicked()) co_await end_as_panic(out.panic());
+  if (out.is_panicked()) co_await end_as_panic(out.panic());  // Whatever else: also under body_decides.
+  if (block.end().code != status::ok) co_await end_as(block.end());
   if (out.is_err()) co_await fail(out.error().code, out.error().detail);
   if (out.is_cancelled()) co_await fail(status::cancelled);
   if constexpr (!std::is_void_v<T>) {
@@ -134,9 +135,11 @@ task<std::optional<typename spawned<T>::stored>> run_block(cx c, region_options 
 
 template <class T>
 task<T> without_limit(cx, task<std::optional<T>> block) {
+  co_await unlisted{};
   co_return std::move(*co_await std::move(block));
 }
 inline task<void> without_value(cx, task<std::optional<unit>> block) {
+  co_await unlisted{};
   co_await std::move(block);
 }
 
@@ -170,6 +173,12 @@ auto region(cx_here, F&&, Args&&...) {
   static_assert(detail::explain<F, Args...>());
   return yield();
 }
+template <class F, class... Args>
+  requires(!coroutine_function<F, Args...>)
+auto region(cx_here, const region_options&, F&&, Args&&...) {
+  static_assert(detail::explain<F, Args...>());
+  return yield();
+}
 
 /// The same with a limit of time: empty when it was over. A task<void> gives a unit.
 template <class F, class... Args>
@@ -185,6 +194,14 @@ template <class F, class... Args>
   requires(!coroutine_function<F, Args...>)
 auto with_timeout(cx_here, duration, F&&, Args&&...) {
   static_assert(detail::explain<F, Args...>());
+  return yield();
+}
+template <class Limit, class... Rest>
+  requires(!std::is_convertible_v<Limit, duration>)
+auto with_timeout(cx_here, Limit&&, Rest&&...) {
+  static_assert(detail::always_false<Limit>,
+                "asx: the limit comes before the function, and is an asx::duration: "
+                "with_timeout(c, asx::duration::seconds(1), f, args...)");
   return yield();
 }
 

@@ -113,4 +113,17 @@ auto run(F&& f, Args&&... args) {
   return out;
 }
 
+template <class F, class... Args>
+  requires(!coroutine_function<F, Args...>)
+run_outcome<void> run_in(runtime&, F&&, Args&&...) {
+  static_assert(detail::explain<F, Args...>());
+  return {};
+}
+template <class F, class... Args>
+  requires(!coroutine_function<F, Args...>)
+run_outcome<void> run(F&&, Args&&...) {
+  static_assert(detail::explain<F, Args...>());
+  return {};
+}
+
 }  // namespace asx

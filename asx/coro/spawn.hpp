@@ -105,22 +105,24 @@ class spawned : public coro_root {
 
   /// False when there is no memory for the frame.
   bool start(task<T>&& first) noexcept {
-    first_.emplace(std::move(first));
-    if (!first_->handle_) return false;
-    promise<T>& p = first_->handle_.promise();
+    first_ = std::move(first);
+    if (!first_.handle_) return false;
+    promise<T>& p = first_.handle_.promise();
     p.root = this;
-    resume_next(first_->handle_);
+    resume_next(first_.handle_);
     return true;
   }
   void forget_frame() noexcept {
     unwind();
-    first_.reset();
+    first_ = task<T>(nullptr);
   }
 
+  // As a root, which is how lists find it.
+  static spawned& at(void* context) noexcept { return static_cast<spawned&>(*static_cast<coro_root*>(context)); }
   static poll_result poll(void* context, cx& c) {
-    auto& self = *static_cast<spawned*>(context);
+    auto& self = at(context);
     if (!self.run()) return poll_result::pending;
-    promise<T>& p = self.first_->handle_.promise();
+    promise<T>& p = self.first_.handle_.promise();
     const ending ended = p.is_ended ? p.ended_with() : ending{};
     if (!p.is_ended) self.keep(p, c);
     if (ended.is_panic) extension::panic(c, self.kept_panic().text);
@@ -132,8 +134,9 @@ class spawned : public coro_root {
     return poll_result::error;
   }
   static void drop(void* context) noexcept {
-    auto& self = *static_cast<spawned*>(context);
+    auto& self = at(context);
     self.end_body_(self);  // One that was ended by force, or from outside, still has its frame.
+    self.end_links();
     self.release();
   }
 
@@ -168,7 +171,7 @@ class spawned : public coro_root {
   }
 
   kernel& home_;
-  std::optional<task<T>> first_;
+  task<T> first_{nullptr};
   self_function end_body_;
   self_function free_;
   atomic_word<std::uint32_t> owners_{1};  // The task; a handle is one more.
@@ -243,12 +246,13 @@ class spawned_body final : public spawned<T> {
   }
   [[nodiscard]] task_spec spec(const spawn_options& how, bool is_held) noexcept {
     return {.poll = &spawned<T>::poll,
-            .context = static_cast<spawned<T>*>(this),
+            .context = static_cast<coro_root*>(this),
             .drop = &spawned<T>::drop,
             .limits = how.limits,
             .priority = how.priority,
             .name = how.name,
-            .is_held = is_held};
+            .is_held = is_held,
+            .sites = &coro_root::next_site};
   }
 
  private:
@@ -307,6 +311,11 @@ inline constexpr bool is_buffer =
 template <class F, class... Args>
 consteval bool explain() noexcept {
   constexpr bool is_given_task = is_task<std::remove_cvref_t<F>>;
+  constexpr bool is_given_operation = !is_given_task && operation<std::remove_cvref_t<F>>;
+  static_assert(!is_given_operation,
+                "asx: this takes a function that runs as a task, and not an operation: an operation is awaited as it "
+                "is, co_await recv(rx), or with others by select(...)");
+  if constexpr (is_given_operation) return true;
   constexpr bool are_kept = is_given_task || (is_kept<Args> && ...);
   static_assert(!is_given_task,
                 "asx: pass the function and its arguments, not the task that it returned: spawn(c, f, x), and not "
@@ -378,9 +387,10 @@ class join_handle {
     static_cast<void>(k.release_task(task_));
   }
 
-  // For spawn and join.
+  // For spawn, join and link.
   join_handle(kernel& k, task_handle t, detail::spawned<T>& body) noexcept : kernel_(&k), task_(t), body_(&body) {}
   [[nodiscard]] kernel* home() const noexcept { return kernel_; }
+  [[nodiscard]] detail::coro_root* root() const noexcept { return kernel_ == nullptr ? nullptr : body_; }
 
  private:
   kernel* kernel_ = nullptr;
@@ -398,6 +408,9 @@ struct [[nodiscard("a refused spawn must be seen")]] spawn_result {
 template <class F, class... Args>
   requires coroutine_function<F, Args...>
 auto spawn_in(kernel& k, region_handle region, const spawn_options& how, F&& f, Args&&... args) {
+  static_assert(detail::is_kept<F>,
+                "asx: a function is copied or moved into its task, and this one cannot be copied: pass std::move(f) or "
+                "asx::moved(f)");
   static_assert((detail::is_kept<Args> && ...),
                 "asx: arguments are moved into the task, and one of these cannot be: pass a pointer, or what owns it");
   static_assert(!(detail::is_buffer<Args> || ...),
@@ -435,6 +448,12 @@ auto spawn(cx c, const spawn_options& how, F&& f, Args&&... args) {
 template <class F, class... Args>
   requires(!coroutine_function<F, Args...> && !std::is_same_v<std::remove_cvref_t<F>, spawn_options>)
 [[nodiscard]] auto spawn(cx_here, F&&, Args&&...) {
+  static_assert(detail::explain<F, Args...>());
+  return spawn_result<void>{};
+}
+template <class F, class... Args>
+  requires(!coroutine_function<F, Args...>)
+[[nodiscard]] auto spawn(cx, const spawn_options&, F&&, Args&&...) {
   static_assert(detail::explain<F, Args...>());
   return spawn_result<void>{};
 }
@@ -503,11 +522,29 @@ auto start(cx_here, F&&, Args&&...) {
   static_assert(detail::explain<F, Args...>());
   return detail::started_op<void>({});
 }
+template <class F, class... Args>
+  requires(!coroutine_function<F, Args...>)
+auto start(cx, const spawn_options&, F&&, Args&&...) {
+  static_assert(detail::explain<F, Args...>());
+  return detail::started_op<void>({});
+}
 
 /// A cancel point: waits until it has ended, and gives its outcome.
 template <class T>
 [[nodiscard("co_await join(...)")]] auto join(join_handle<T>& h) noexcept {
   return detail::join_op<T>(h);
+}
+template <class T>
+auto join(const join_handle<T>&) {
+  static_assert(detail::always_false<T>,
+                "asx: a handle that is joined has a name, and is not const: auto h = co_await start(c, f); "
+                "co_await join(h)");
+  return detail::started_op<void>({});
+}
+template <class T>
+auto join(const spawn_result<T>&) {
+  static_assert(detail::always_false<T>, "asx: join takes the handle of what spawn gave: co_await join(s.handle)");
+  return detail::started_op<void>({});
 }
 
 }  // namespace asx

@@ -110,16 +110,23 @@ class op_awaiter final : public waiting_op {
   ASX_ALWAYS_INLINE bool await_ready() {
     if (promise_.root->must_yield()) return false;
     if constexpr (can_be_prompt) {
-      if (may_have_gates()) [[unlikely]]
-        return poll_inside();
-      if (op_.is_ready_now(promise_.root->context)) [[likely]]
-        return say_prompt();
+      // Among threads what is ready is taken in the entry that finds it: it stays inside until then.
+      // What it needs there is at hand before: nothing is remembered over the way in.
+      auto& op = op_;
+      coro_root& root = *promise_.root;
+      const gate_port* const gate = gate_to(op);
+      if (gate != nullptr && !gate->come_in_shortly()) [[unlikely]]
+        return poll_inside(*gate);
+      if (op.is_ready_now(root.context)) [[likely]]
+        return say_prompt(root, gate);
+      if (gate != nullptr) return poll_and_leave(*gate);
     }
     return poll_first();
   }
-  void await_suspend(std::coroutine_handle<> h) noexcept {
+  void await_suspend(std::coroutine_handle<> h, site_word where = __builtin_source_location()) noexcept {
     self_ = h;
     if (!is_answered_) {
+      promise_.site = where;
       promise_.root->wait(*this);
     } else {
       promise_.end({code_});
@@ -129,8 +136,7 @@ class op_awaiter final : public waiting_op {
     if constexpr (can_be_prompt) {
       using value = decltype(op_.take_now(promise_.root->context));
       if (is_prompt_) [[likely]] {
-        if (may_have_gates()) [[unlikely]]
-          return take_inside();
+        const short_stay here(gate_, short_stay::is_in);
         return op_.take_now(promise_.root->context);
       }
       if constexpr (requires { op_.template take_as<value>(); }) {
@@ -154,8 +160,9 @@ class op_awaiter final : public waiting_op {
   static constexpr bool is_quiet = noexcept(std::declval<Op&>().poll(std::declval<cx&>()));
   static constexpr bool can_be_prompt = !Whole && requires(Op& op, cx& c) { op.is_ready_now(c); };
 
-  ASX_ALWAYS_INLINE bool say_prompt() noexcept {
-    promise_.root->count_ready();
+  ASX_ALWAYS_INLINE bool say_prompt(coro_root& root, const gate_port* gate) noexcept {
+    root.count_ready();
+    gate_ = gate;
     return is_prompt_ = true;
   }
   ASX_ALWAYS_INLINE bool poll_first() {
@@ -164,16 +171,15 @@ class op_awaiter final : public waiting_op {
     if (is_answered_) promise_.root->count_ready();
     return is_answered_ && (Whole || code_ == status::ok);
   }
-  // Among threads what is ready is taken in the entry that finds it: it stays inside until then.
-  ASX_OUT_OF_THE_WAY bool poll_inside() {
-    short_stay here(op_.gate());
+  ASX_OUT_OF_THE_WAY bool poll_inside(const gate_port& gate) {
+    short_stay here(&gate);
     if (!op_.is_ready_now(promise_.root->context)) return poll_first();
     here.go_on();
-    return say_prompt();
+    return say_prompt(*promise_.root, &gate);
   }
-  ASX_OUT_OF_THE_WAY auto take_inside() {
-    const short_stay here(op_.gate(), short_stay::is_in);
-    return op_.take_now(promise_.root->context);
+  ASX_OUT_OF_THE_WAY bool poll_and_leave(const gate_port& gate) {
+    const short_stay here(&gate, short_stay::is_in);
+    return poll_first();
   }
 
   void rethrow() {
@@ -255,7 +261,10 @@ class op_awaiter final : public waiting_op {
   using held = std::conditional_t<refers, Op&, Op&&>;
 
   std::conditional_t<refers, Op&, Op> op_;
-  std::coroutine_handle<> self_;
+  union {
+    std::coroutine_handle<> self_;  // While it waits;
+    const gate_port* gate_;         // while it is prompt, whose gate it stays behind, if there is one.
+  };
   status code_ = status::would_block;
   bool is_answered_ = false;
   bool is_prompt_ = false;
@@ -271,6 +280,9 @@ struct end_as_panic {
   explicit end_as_panic(const panic_note& what) noexcept : said(what) {}
   panic_note said;
 };
+
+/// From here on lists name the place where this coroutine is awaited, and not where it stands: it is asx's own.
+struct unlisted {};
 
 /// Gives the root of the task: what is kept there lives until nobody can read the task's value any more.
 struct own_root {};
@@ -306,14 +318,15 @@ template <class T, bool Whole>
 class child_awaiter final : public awaiting_parent {
  public:
   child_awaiter(task<T>&& child, promise_base& parent) noexcept
-      : awaiting_parent(&child_awaiter::done, &child_awaiter::drop), child_(std::move(child)), parent_(parent) {}
+      : awaiting_parent(parent, &child_awaiter::done, &child_awaiter::drop), child_(std::move(child)) {}
   child_awaiter(const child_awaiter&) = delete;
   child_awaiter& operator=(const child_awaiter&) = delete;
 
   bool await_ready() const noexcept { return Whole && !child_.handle_; }
-  void await_suspend(std::coroutine_handle<> h) noexcept {
+  void await_suspend(std::coroutine_handle<> h, site_word where = __builtin_source_location()) noexcept {
     self_ = h;
     if (!child_.handle_) return parent_.end({status::resource_exhausted});
+    parent_.site = where;
     promise<T>& p = child_.handle_.promise();
     p.root = parent_.root;
     p.parent = this;
@@ -340,14 +353,9 @@ class child_awaiter final : public awaiting_parent {
       self.parent_.end(how);
     }
   }
-  static promise_base& drop(awaiting_parent& base) noexcept {
-    auto& self = static_cast<child_awaiter&>(base);
-    self.child_ = task<T>(nullptr);
-    return self.parent_;
-  }
+  static void drop(awaiting_parent& base) noexcept { static_cast<child_awaiter&>(base).child_ = task<T>(nullptr); }
 
   task<T> child_;
-  promise_base& parent_;
   std::coroutine_handle<> self_;
 };
 
@@ -370,10 +378,11 @@ class limited_awaiter final : public alarm {
       : alarm(parent, what.limit, &limited_awaiter::done, &limited_awaiter::drop), child_(std::move(what.child)) {}
 
   bool await_ready() const noexcept { return false; }
-  void await_suspend(std::coroutine_handle<> h) noexcept {
+  void await_suspend(std::coroutine_handle<> h, site_word where = __builtin_source_location()) noexcept {
     self_ = h;
     if (!child_.handle_) return parent_.end({status::resource_exhausted});
     if (const status s = start(); s != status::ok) return parent_.end({s});
+    parent_.site = where;
     promise<T>& p = child_.handle_.promise();
     p.root = parent_.root;
     p.parent = this;
@@ -411,11 +420,10 @@ class limited_awaiter final : public alarm {
       self.parent_.end(how);
     }
   }
-  static promise_base& drop(awaiting_parent& base) noexcept {
+  static void drop(awaiting_parent& base) noexcept {
     auto& self = static_cast<limited_awaiter&>(base);
     self.stop();
     self.child_ = task<T>(nullptr);
-    return self.parent_;
   }
 
   task<T> child_;
@@ -472,6 +480,10 @@ class promise_of : public promise_base {
   auto await_transform(end_as_panic what) noexcept {
     root->keep_panic(what.said);
     return end_awaiter({status::ok, 0, true}, *this);
+  }
+  auto await_transform(unlisted) noexcept {
+    is_unlisted = true;
+    return std::suspend_never{};
   }
   template <class U>
   auto await_transform(limited<U>&& child) noexcept {

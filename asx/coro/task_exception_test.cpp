@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "asx/coro/chan.hpp"
+#include "asx/coro/combine.hpp"
 #include "asx/coro/region.hpp"
 #include "asx/coro/run.hpp"
 #include "asx/coro/select.hpp"
@@ -250,6 +251,51 @@ TEST(coro_exceptions, never_leave_a_run) {
   });
   ASSERT_TRUE(later.result.is_panicked());
   EXPECT_NE(later.text.find("no_such_order: order 9"), std::string::npos) << later.text;
+}
+
+// A function whose move throws, the `left`-th time that it is moved or copied.
+struct short_fuse {
+  explicit short_fuse(int* moves) noexcept : left(moves) {}
+  short_fuse(const short_fuse& other) : left(other.left) { burn(); }
+  short_fuse(short_fuse&& other) : left(other.left) { burn(); }
+  short_fuse& operator=(const short_fuse&) = delete;
+  short_fuse& operator=(short_fuse&&) = delete;
+  ~short_fuse() = default;
+  task<int> operator()(cx) const { co_return 1; }
+  void burn() const {
+    if (--*left == 0) throw std::runtime_error("the fuse");
+  }
+  int* left;
+};
+
+// Goal:   what a combinator's own work throws is the caller's panic, and no end as if nothing had been.
+TEST(coro_exceptions, of_a_function_that_is_moved_into_a_combinator_are_not_lost) {
+  const auto two = [](cx) -> task<int> { co_return 2; };
+  for (int way = 0; way < 4; ++way) {
+    int went_on = 0;
+    int threw = 0;
+    for (int moves = 1; moves < 12; ++moves) {
+      int left = moves;
+      bool is_over = false;
+      const auto body = [&, way](cx c) -> task<> {
+        const short_fuse one(&left);
+        if (way == 0) static_cast<void>(co_await join_all(c, one, two));
+        if (way == 1) static_cast<void>(co_await race(c, one, two));
+        if (way == 2) static_cast<void>(co_await first_ok(c, one, two));
+        if (way == 3) static_cast<void>(co_await quorum(c, 2, one, two));
+        is_over = true;
+      };
+      runtime rt;
+      const auto how = run_in(rt, body);
+      (is_over ? went_on : threw) += 1;
+      EXPECT_EQ(how.is_ok(), is_over) << "way " << way << ", move " << moves;
+      if (!is_over) {
+        EXPECT_TRUE(how.result.is_panicked()) << "way " << way << ", move " << moves << ": " << how.text;
+      }
+    }
+    EXPECT_GT(threw, 0) << way;
+    EXPECT_GT(went_on, 0) << way;
+  }
 }
 
 }  // namespace

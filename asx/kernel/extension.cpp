@@ -15,7 +15,7 @@ thing_room extension::make_room(kernel& k, region_handle region, const thing_ord
   if (const kernel::refusal shut = k.gate(*r); shut.code != status::ok) return refuse(r->id.value, shut);
   constexpr status full = status::resource_exhausted;
   const std::uint32_t limit = is_channel ? k.contract_.max_channels : k.contract_.max_sync;
-  if (k.live_things_[family] >= limit)
+  if (k.is_full(k.live_things_[family], limit))
     return refuse(r->id.value, {full, is_channel ? limit_code::channels : limit_code::sync, limit});
   if (!k.has_bytes(order.nominal)) return refuse(r->id.value, {full, limit_code::memory, k.contract_.max_bytes});
   if (!k.has_trace(2)) return refuse(r->id.value, k.no_trace());
@@ -80,12 +80,32 @@ bool extension::arrive_cancel(kernel& k, task_handle task, std::uint64_t handle,
   task_record* const t = live_task(k, task);
   if (t == nullptr) return true;
   // Asked for before request_cancel is, which would tell of its refusal at every step.
-  if (!k.has_entries_for(*t) || (k.rejects() && !k.has_trace(k.events_of_cancel(*t) + 1))) return false;
+  if (k.rejects() && !k.has_trace(k.events_of_cancel(*t) + 1)) return false;
+  if (!k.admits_cancel(*t)) return false;
   static_cast<void>(next_input(k));
   const std::uint64_t asked = note_arrival(k, event_kind::input_cancel, t->task().value, t->region->id.value,
                                            static_cast<std::uint64_t>(kind), handle);
-  following(k, asked, [&] { static_cast<void>(k.request_cancel(task, {kind, {}})); });
+  following(k, asked, [&] { k.request_admitted(*t, {kind, {}}); });
   return true;
+}
+
+void extension::exit_linked(kernel& k, task_record& who, const task_record& ended, std::string_view text) noexcept {
+  if (has_ended(who)) return;
+  cancel_reason why;
+  why.kind = cancel_kind::linked_exit;
+  why.message = text;
+  why.timestamp = k.now();
+  why.origin_region = ended.region_number;
+  why.origin_task = ended.task();
+  cause_ref kept;
+  if (ended.result.kind == outcome_kind::cancelled) {
+    kept = k.causes_.keep(ended.reason());
+    why = with_cause(why, kept, k.causes_);
+    why.truncated = why.truncated || kept.is_null();
+  }
+  k.deliver(who, why, 0, ended.queued_by);
+  k.cancel_owned_regions(who, who.asked_by);
+  k.causes_.release(kept);
 }
 
 std::string_view extension::name_of(const kernel& k, task_id task) noexcept {

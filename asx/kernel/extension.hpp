@@ -46,6 +46,8 @@ class thing_ref {
   /// Null when there is none any more.
   [[nodiscard]] Thing* get() const noexcept { return is_there() ? at_ : nullptr; }
   [[nodiscard]] bool is_there() const noexcept { return at_ != nullptr && detail::thing_table::life_of(at_) == life_; }
+  /// For who knows that it is there.
+  [[nodiscard]] Thing& there() const noexcept { return *at_; }
   /// Why there is none: disconnected while the cell is free, stale_handle once it is somebody else's.
   [[nodiscard]] status absence() const noexcept {
     if (at_ == nullptr) return status::stale_handle;
@@ -53,13 +55,15 @@ class thing_ref {
   }
   /// The runtime's, whether it is there or not; null for none at all.
   [[nodiscard]] kernel* home() const noexcept { return at_ == nullptr ? nullptr : detail::thing_table::home_of(at_); }
-  /// Of a runtime that several threads share; null for all others, and for none at all.
+  /// Of a runtime that several threads share; null or open for all others, and null for none at all.
   [[nodiscard]] const gate_port* gate() const noexcept {
     if (!may_have_gates()) [[likely]]
       return nullptr;
-    if (at_ == nullptr) return nullptr;
-    const gate_port& gate = detail::thing_table::home_of(at_)->gate_in_use();
-    return gate.enter == nullptr ? nullptr : &gate;
+    return any_gate();
+  }
+  /// The same for who has asked may_have_gates; it may be one that stands open.
+  [[nodiscard]] const gate_port* any_gate() const noexcept {
+    return at_ == nullptr ? nullptr : &detail::thing_table::home_of(at_)->gate_in_use();
   }
   [[nodiscard]] std::uint64_t life() const noexcept { return life_; }
   /// A copy, word by word: one of both words at once would wait for two stores that were just made.
@@ -157,6 +161,10 @@ class ASX_API extension {
                        limit_code limit = limit_code::none, std::uint64_t value = 0) noexcept {
     return k.refuse(kind, object, {code, limit, value});
   }
+  /// One more than `live` is too many: every count that is bounded asks here, once for each admission (fault.hpp).
+  [[nodiscard]] static bool is_full(kernel& k, std::uint64_t live, std::uint64_t most) noexcept {
+    return k.is_full(live, most);
+  }
   /// Only trace_overflow::reject ever lacks room.
   [[nodiscard]] static bool has_trace(const kernel& k, std::uint64_t events) noexcept {
     return !k.rejects() || k.has_trace(events);
@@ -251,6 +259,8 @@ class ASX_API extension {
   }
 
   // ---- coroutines
+  /// How those tasks are asked that can tell where they stand (asx/kernel/sites.hpp).
+  [[nodiscard]] static next_site sites_of(const kernel& k) noexcept { return k.sites_; }
   /// False once it has fired or was cancelled.
   [[nodiscard]] static bool has_timer(const kernel& k, slab_key timer) noexcept {
     const inside here(k);
@@ -265,7 +275,7 @@ class ASX_API extension {
   [[nodiscard]] static void* take_block(kernel& k, std::uint64_t nominal, std::size_t bytes,
                                         std::size_t alignment) noexcept {
     const inside here(k);
-    if (!k.has_bytes(nominal)) return nullptr;
+    if (!k.has_bytes(nominal) || k.is_struck(fault_point::admission)) return nullptr;
     void* const block = k.blocks_.allocate(bytes, alignment);
     if (block != nullptr) k.bytes_ += nominal;
     return block;
@@ -288,6 +298,15 @@ class ASX_API extension {
     const inside here(c.kernel());
     return c.task_->state == task_state::completed;
   }
+  /// Asks `who` to cancel with kind linked_exit because `ended` has: its cause is why that was cancelled, if it was
+  /// . No limit of the cancel queue refuses it, as none refuses a region that fails fast. No user code runs in
+  /// it: outside of ends whoever asked settles afterwards.
+  static void exit_linked(kernel& k, task_record& who, const task_record& ended, std::string_view text) noexcept;
+  static void settle(kernel& k) noexcept { k.settle(); }
+  [[nodiscard]] static bool has_ended(const task_record& t) noexcept { return t.state == task_state::completed; }
+  [[nodiscard]] static outcome_kind end_of(const task_record& t) noexcept { return t.result.kind; }
+  [[nodiscard]] static status failure_of(const task_record& t) noexcept { return t.result.code; }
+  [[nodiscard]] static std::string_view name_of(const task_record& t) noexcept { return t.name.view(); }
   /// Of the task that a reserved slot is for.
   [[nodiscard]] static cx cx_of(const task_slot& slot) noexcept { return cx(*slot.task_); }
   [[nodiscard]] static std::uint32_t coop_limit(const cx& c) noexcept {

@@ -7,11 +7,12 @@
 //    ever given a gate, that branch asks one word of the process, and no kernel at all.
 // 2  Who is inside may go in again: calls nest.
 // 3  The kernel runs polls, actions, finalizers and drops outside: it steps out, and finds on its return what a call of
-//    that code could have left behind, no more. Inside are only values on their way: drive_workers.hpp lists them.
+//    that code could have left behind, no more. So do the ends of values. Inside are only values on their way:
+//    drive_workers.hpp lists them.
 // 4  Each thread has a standing of its own - who is polled, which event what happens now follows from - and finds it
 //    as it was whenever it comes back.
-// 5  Who is in already, and the favourite of the lock behind the gate, go in and out without a call; the favourite only
-//    as long as nothing has happened inside that another thread might have to be woken for.
+// 5  The favourite of the lock behind the gate goes in and out without a call, and to the user's code and back; out
+//    only as long as nothing has happened inside that another thread might have to be woken for.
 //
 // Cancel points: none. Threads: any. Lifetime: the port outlives the kernel.
 #pragma once
@@ -37,14 +38,18 @@ ASX_API inline constinit atomic_word<bool> has_gates{false};
 /// How many runtimes of this process write an order of entries, or play one (asx/runtime/entry_order.hpp).
 ASX_API inline constinit atomic_word<std::uint32_t> orders{0};
 
+/// Of a thread that is, or was, a worker. What is here beside the lock's is written inside.
+struct alignas(64) gate_seat : lock_seat {
+  std::uint32_t out = 0;             // How deep in what is the user's.
+  std::uint32_t until_measured = 1;  // Times out, from the next on, of which the last is measured.
+  std::uint64_t times_out = 0;       // How often it went there.
+};
+
 /// What the short way in and out needs. All but the lock and the owner is of the thread that is inside.
 struct gate_front {
-  favoured_lock lock;
-  atomic_word<const void*> owner{nullptr};  // The mark of the thread that is inside.
-  std::uint32_t depth = 0;
-  // As long as both are equal, nothing has happened since somebody looked that another thread would be woken for.
-  const std::uint64_t* watched = nullptr;
-  std::uint64_t seen = 0;
+  favoured_lock lock;                       // Its seats are gate_seats.
+  atomic_word<const void*> owner{nullptr};  // The mark of the thread that is inside, unless it is the favourite.
+  std::uint32_t depth = 0;                  // Of that one.
 };
 }  // namespace detail
 
@@ -72,11 +77,12 @@ struct standing {
   // Of a thread that has no other place, while it is out: whose gate that is of, and where it is out of besides.
   const void* out_of = nullptr;
   standing* around = nullptr;
-  bool is_seated = false;  // Of a worker, while it is out: it has said so at its seat.
+  bool is_seated = false;    // Of a worker, while it is out: it has said so at its seat,
+  bool is_measured = false;  // and how long it is out is measured.
 };
 
 /// Null functions: there is one thread.
-struct gate_port {
+struct gate_functions {
   void* context = nullptr;
   void (*enter)(void* context) noexcept = nullptr;
   void (*leave)(void* context) noexcept = nullptr;
@@ -84,45 +90,80 @@ struct gate_port {
   /// standing lies of a thread that has no other place.
   std::uint32_t (*step_out)(void* context, standing& keep) noexcept = nullptr;
   void (*step_in)(void* context, std::uint32_t depth, standing& kept) noexcept = nullptr;
-  /// Null: there is no short way.
-  detail::gate_front* front = nullptr;
+};
+
+/// A kernel's own. It stands open where its functions are null.
+struct gate_port : gate_functions {
+  /// The short way; nobody is ever its favourite where there is none.
+  mutable detail::gate_front front;
   /// How many are out with what is the user's: more may come of it. The kernel's own; written inside.
   std::uint32_t* away = nullptr;
+  /// How often a task was queued with another worker than the one that polls, or by nobody's poll, since somebody
+  /// looked whom to wake; not 0 also when it is to be looked for at every way out. Written inside.
+  std::uint64_t news = 0;
+  static constexpr std::uint64_t always_news = std::uint64_t{1} << 63;
 
-  ASX_ALWAYS_INLINE void come_in() const noexcept {
+  /// True: it is in, or there is nothing to enter. False: nothing has happened, and the long way is left.
+  [[nodiscard]] ASX_ALWAYS_INLINE bool come_in_shortly() const noexcept {
 #if !defined(ASX_ONE_THREAD)
-    if (detail::gate_front* const at = front; at != nullptr) [[likely]] {
-      const void* const me = &detail::this_thread;
-      // Relaxed: it is this thread's own mark only if this thread wrote it.
-      if (at->owner.load(std::memory_order_relaxed) == me) {
-        ++at->depth;
-        return;
-      }
-      if (at->lock.enter_as_favourite(me)) [[likely]] {
-        at->owner.store(me, std::memory_order_relaxed);  // Relaxed: only its writer asks for it.
-        at->depth = 1;
-        return;
-      }
+    if (front.lock.enter_as_favourite(detail::thread_mark())) [[likely]]
+      return true;
+#endif
+    return enter == nullptr;
+  }
+  ASX_ALWAYS_INLINE void come_in() const noexcept {
+    if (!come_in_shortly()) [[unlikely]]
+      come_in_the_long_way();
+  }
+  ASX_ALWAYS_INLINE void go_out() const noexcept {
+#if !defined(ASX_ONE_THREAD)
+    lock_seat& mine = front.lock.seat_inside();
+    // Relaxed: its own; 0 where it is in by the lock.
+    if (mine.in.load(std::memory_order_relaxed) == 1 && news == 0) [[likely]]
+      return mine.leave();
+#endif
+    go_out_the_long_way();
+  }
+  /// Its seat, when it went out as the favourite and nobody has to be woken for it, and how deep it was; else null.
+  [[nodiscard]] ASX_ALWAYS_INLINE detail::gate_seat* step_out_shortly(
+      [[maybe_unused]] std::uint32_t& depth) const noexcept {
+#if !defined(ASX_ONE_THREAD)
+    if (news != 0 || !front.lock.is_in_as_favourite()) return nullptr;
+    auto& mine = static_cast<detail::gate_seat&>(front.lock.seat_inside());
+    if (mine.until_measured <= 1) return nullptr;
+    --mine.until_measured;
+    ++mine.times_out;
+    ++mine.out;
+    depth = mine.in.load(std::memory_order_relaxed);  // Relaxed: its own.
+    mine.leave();
+    return &mine;
+#else
+    return nullptr;
+#endif
+  }
+
+ private:
+  ASX_OUT_OF_THE_WAY void come_in_the_long_way() const noexcept {
+#if !defined(ASX_ONE_THREAD)
+    // Relaxed: it is this thread's own mark only if this thread wrote it.
+    if (front.owner.load(std::memory_order_relaxed) == detail::thread_mark()) {
+      ++front.depth;
+      return;
     }
 #endif
     enter(context);
   }
-  ASX_ALWAYS_INLINE void go_out() const noexcept {
+  ASX_OUT_OF_THE_WAY void go_out_the_long_way() const noexcept {
 #if !defined(ASX_ONE_THREAD)
-    if (detail::gate_front* const at = front; at != nullptr) [[likely]] {
-      if (at->depth > 1) {
-        --at->depth;
-        return;
-      }
-      if (at->lock.is_in_as_favourite() && *at->watched == at->seen) [[likely]] {
-        at->depth = 0;
-        at->owner.store(nullptr, std::memory_order_relaxed);
-        at->lock.leave_as_favourite();
-        return;
-      }
+    lock_seat& mine = front.lock.seat_inside();
+    const std::uint32_t deep = mine.in.load(std::memory_order_relaxed);
+    if (deep > 1) return mine.in.store(deep - 1, std::memory_order_relaxed);
+    if (deep == 0 && front.depth > 1) {
+      --front.depth;
+      return;
     }
 #endif
-    leave(context);
+    if (leave != nullptr) leave(context);
   }
 };
 
@@ -134,8 +175,7 @@ class inside {
     if (gate_ != nullptr) [[unlikely]]
       come_in();
   }
-  explicit inside(const gate_port& gate) noexcept
-      : inside(!may_have_gates() || gate.enter == nullptr ? nullptr : &gate) {}
+  explicit inside(const gate_port& gate) noexcept : inside(!may_have_gates() ? nullptr : &gate) {}
   inline explicit inside(const kernel& k) noexcept;
   ~inside() {
     if (gate_ != nullptr) [[unlikely]]
@@ -171,8 +211,13 @@ class short_stay {
   const gate_port* gate_;
 };
 
-/// What a function of `of` gives, inside; it says by `gate` which one. For short calls that are made often: they ask
-/// may_have_gates first, and nothing of this is in the way where there is none.
+/// Of `of`, which says by `gate` which one, unless there is no gate at all: then nothing of it is in the way.
+template <class Of>
+[[nodiscard]] ASX_ALWAYS_INLINE const gate_port* gate_to(const Of& of) noexcept {
+  return may_have_gates() ? of.gate() : nullptr;
+}
+
+/// What a function of `of` gives, inside. For short calls that are not made often enough to stand where they are made.
 template <auto Function, class Of, class... Args>
 ASX_OUT_OF_THE_WAY auto call_inside(Of& of, Args&... args) {
   const short_stay here(of.gate());
@@ -182,7 +227,7 @@ ASX_OUT_OF_THE_WAY auto call_inside(Of& of, Args&... args) {
 /// While it lives, this thread runs what is the user's.
 class outside {
  public:
-  explicit outside(const gate_port& gate) noexcept
+  explicit outside(const gate_port& gate) noexcept  // NOLINT(cppcoreguidelines-pro-type-member-init)
       : gate_(!may_have_gates() || gate.enter == nullptr ? nullptr : &gate) {
     if (gate_ != nullptr) [[unlikely]]
       step_out();
@@ -196,19 +241,32 @@ class outside {
 
  private:
   ASX_OUT_OF_THE_WAY void step_out() noexcept {
-    kept_ = standing{};
     ++*gate_->away;
+    seat_ = gate_->step_out_shortly(depth_);
+    if (seat_ != nullptr) [[likely]]
+      return;
+    kept_ = standing{};
     depth_ = gate_->step_out(gate_->context, kept_);
   }
   ASX_OUT_OF_THE_WAY void step_in() noexcept {
-    gate_->step_in(gate_->context, depth_, kept_);
+    if (seat_ != nullptr && seat_->enter(depth_)) [[likely]] {
+      --seat_->out;
+    } else {
+      if (seat_ != nullptr) {
+        kept_ = standing{};
+        kept_.is_seated = true;
+      }
+      gate_->step_in(gate_->context, depth_, kept_);
+    }
     --*gate_->away;
   }
 
   const gate_port* gate_;
-  std::uint32_t depth_ = 0;
+  // What follows is not touched where there is no gate.
+  detail::gate_seat* seat_;  // It went by the short way.
+  std::uint32_t depth_;
   union {
-    standing kept_;  // Not touched where there is no gate.
+    standing kept_;
   };
 };
 

@@ -38,9 +38,11 @@
 #include "asx/kernel/contract.hpp"
 #include "asx/kernel/cx.hpp"
 #include "asx/kernel/detail/records.hpp"
+#include "asx/kernel/fault.hpp"
 #include "asx/kernel/gate.hpp"
 #include "asx/kernel/ghost.hpp"
 #include "asx/kernel/owned.hpp"
+#include "asx/kernel/sites.hpp"
 #include "asx/model/witness.hpp"
 #include "asx/sched/scheduler.hpp"
 #include "asx/wheel/timer_wheel.hpp"
@@ -55,6 +57,7 @@ struct task_spec {
   std::uint8_t priority = 128;                     // As its part of `limits`; the higher of the two counts.
   std::string_view name{};                         // Its first 23 bytes are kept.
   bool is_held = false;                            // The handle owns the result: the record stays until release_task.
+  next_site sites = nullptr;                       // Where it stands, for lists; null: nobody can say.
 };
 
 struct region_spec {
@@ -307,15 +310,16 @@ class ASX_API kernel {
 
   // ---- several threads (asx/runtime/drive_workers.hpp)
   /// Before the first call of another thread, or after the last.
-  void set_gate(const gate_port& gate) noexcept {
+  void set_gate(const gate_functions& gate) noexcept {
     ASX_ASSERT(live_things_[0] + live_things_[1] == 0, "a gate is set before there is anything to share");
-    gate_ = gate;
+    static_cast<gate_functions&>(gate_) = gate;
     gate_.away = &away_;
+    gate_.news = 0;
     if (gate.enter != nullptr) detail::has_gates.store(true, std::memory_order_relaxed);  // Relaxed: as said there.
   }
   [[nodiscard]] const gate_port& gate_in_use() const noexcept { return gate_; }
-  /// How often a task was queued with another worker than the one that polls, or by nobody's poll.
-  [[nodiscard]] const std::uint64_t& queued_elsewhere() const noexcept { return queued_elsewhere_; }
+  /// gate_port::news, for the gate alone.
+  [[nodiscard]] std::uint64_t& news() noexcept { return gate_.news; }
   /// This thread's part in what follows; for the gate alone.
   void exchange(standing& with) noexcept {
     std::swap(current_, with.current);
@@ -337,6 +341,12 @@ class ASX_API kernel {
     if (outside_.waiting == nullptr) outside_.waiting = &nothing_waits_;
   }
   void watch_cancels(const cancel_watch& by) noexcept { cancel_watch_ = by; }
+  /// Asks there from now on where something is to go wrong (fault.hpp); an empty one: nowhere. Only where somebody
+  /// listens: the loop of plain dispatches (run_plain) has no time to ask.
+  void set_faults(const fault_port& by) noexcept {
+    ASX_ASSERT(by.strikes == nullptr || !is_quiet(), "faults need a journal or ghosts: else most points are not seen");
+    faults_ = by;
+  }
   [[nodiscard]] void* input_context() const noexcept {
     const inside here(gate_);  // The first foreign handle makes it.
     return outside_.context;
@@ -415,7 +425,7 @@ class ASX_API kernel {
   void read_late() const noexcept;
   /// A task was queued with that worker. Outside of polls it may be anybody who did so.
   void tell_of(std::uint32_t worker) noexcept {
-    if (current_ == nullptr || worker != worker_) ++queued_elsewhere_;
+    if (current_ == nullptr || worker != worker_) ++gate_.news;
   }
 
   // admission
@@ -424,6 +434,18 @@ class ASX_API kernel {
   [[nodiscard]] bool has_bytes(std::uint64_t bytes) const noexcept {
     return contract_.max_bytes == 0 || bytes_ + bytes <= contract_.max_bytes;
   }
+  /// Whether one more is too many. Every count that the contract bounds is asked for here, once for each admission.
+  [[nodiscard]] bool is_full(std::uint64_t live, std::uint64_t most) noexcept {
+    if (live >= most) [[unlikely]]
+      return true;
+    return is_struck(fault_point::admission);
+  }
+  [[nodiscard]] bool is_struck(fault_point what, std::uint64_t polls = 0) noexcept {
+    if (faults_.strikes == nullptr) [[likely]]
+      return false;
+    return strike(what, polls);
+  }
+  [[nodiscard]] ASX_OUT_OF_THE_WAY bool strike(fault_point what, std::uint64_t polls) noexcept;
   [[nodiscard]] refusal admit_task(const region_record& r) noexcept;
 
   // tasks
@@ -480,12 +502,24 @@ class ASX_API kernel {
   /// Its reason at an address that stays, whoever else was told the same.
   [[nodiscard]] const cancel_reason* own_reason(task_record& t) const noexcept;
   void strengthen_task(task_record& t, const cancel_reason& reason, std::uint32_t flags, std::uint64_t cause) noexcept;
-  [[nodiscard]] bool raise(task_record& t, cancel_kind kind) noexcept;
+  [[nodiscard]] bool raise(task_record& t, cancel_kind kind, bool is_retry = false) noexcept;
+  void request_admitted(task_record& t, const cancel_request& why) noexcept;
+  [[nodiscard]] static bool may_be_struck(const task_record& t) noexcept {
+    return !t.is_asked() && !t.is_finalizer && !t.is_leaving &&
+           (t.state == task_state::created || t.state == task_state::running);
+  }
+  ASX_OUT_OF_THE_WAY void strike_in_poll(task_record& t) noexcept;
+  ASX_OUT_OF_THE_WAY void strike_before_poll(task_record& t) noexcept;
+  ASX_OUT_OF_THE_WAY void strike_behind_poll() noexcept;
   [[nodiscard]] std::uint64_t entries_for(const task_record& t) const noexcept;
   [[nodiscard]] bool has_entries(std::uint64_t wanted) const noexcept {  // Who is cancelled already needs none.
     return wanted == 0 || cancel_entries_ + reserved_cancels_ + wanted <= contract_.max_cancel_queue;
   }
   [[nodiscard]] bool has_entries_for(const task_record& t) const noexcept;
+  /// The same, as an admission.
+  [[nodiscard]] bool admits_cancel(const task_record& t) noexcept {
+    return has_entries_for(t) && (t.is_asked() || !is_struck(fault_point::admission));
+  }
   void acknowledge(task_record& t, bool is_forced) noexcept;
   [[nodiscard]] status checkpoint(task_record& t) noexcept;
   void keep_unheard(const detail::task_record& t) noexcept;
@@ -552,9 +586,10 @@ class ASX_API kernel {
   const atomic_word<void*> nothing_waits_{nullptr};
   input_port outside_{&nothing_waits_, nullptr, nullptr};
   cancel_watch cancel_watch_{};
+  fault_port faults_{};
+  task_handle polled_last_{};  // While there are faults: who may be struck behind its poll.
   gate_port gate_{};
   std::uint32_t away_ = 0;
-  std::uint64_t queued_elsewhere_ = 0;
   mutable instant now_{};
   // It is later than that: whoever wants to know it reads the clock. No dispatch begins so while anybody has a
   // deadline.
@@ -606,7 +641,8 @@ class ASX_API kernel {
   std::uint64_t missed_deadlines_ = 0;
   unheard_end unheard_;
   task_id unheard_after_{};
-  task_id first_{};  // Whose failure ends all.
+  task_id first_{};            // Whose failure ends all.
+  next_site sites_ = nullptr;  // Of every task that can tell where it stands.
   std::uint64_t foreign_holds_ = 0;
   std::uint64_t bytes_ = 0;
   std::uint64_t inputs_ = 0;

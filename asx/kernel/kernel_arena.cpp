@@ -31,7 +31,7 @@ status kernel::arena_allocate(region_handle region, std::size_t bytes, std::size
   if (alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment > most || bytes > SIZE_MAX / 2) {
     return refuse(kind, r->id.value, {status::invalid_argument});
   }
-  if (!has_bytes(bytes))
+  if (!has_bytes(bytes) || is_struck(fault_point::admission))
     return refuse(kind, r->id.value, {status::resource_exhausted, limit_code::memory, contract_.max_bytes});
   constexpr std::size_t header = (sizeof(arena_chunk) + most - 1) / most * most;
   arena_chunk* chunk = r->arena;

@@ -1,5 +1,6 @@
 // Cancellation: requests, delivery, strengthening, acknowledgement, and the tasks that never answer.
 #include <array>
+#include <utility>
 
 #include "asx/kernel/kernel.hpp"
 
@@ -32,21 +33,26 @@ status kernel::request_cancel(task_handle task, const cancel_request& why, bool*
   if (t == nullptr) return refuse(event_kind::refused_cancel, 0, {status::stale_handle});
   if (t->state == task_state::completed) return status::ok;
   const bool is_first = !t->is_asked();
-  if (!has_entries_for(*t)) {
+  if (!admits_cancel(*t)) {
     return refuse(event_kind::refused_cancel, t->task().value,
                   {status::resource_exhausted, limit_code::cancel_queue, contract_.max_cancel_queue});
   }
   if (rejects() && !has_trace(events_of_cancel(*t))) {
     return refuse(event_kind::refused_cancel, t->task().value, no_trace());
   }
-  if (!is_first) ghosts_.cancelled_again(t->task());
-  const std::uint64_t asked =
-      note_input(event_kind::input_cancel, t->task().value, t->region->id.value, static_cast<std::uint64_t>(why.kind));
-  deliver(*t, reason_from(why, *t->region), 0, asked);
-  cancel_owned_regions(*t, t->asked_by);
+  request_admitted(*t, why);
   if (newly != nullptr) *newly = is_first;
-  settle();
   return status::ok;
+}
+
+// There is room for it.
+void kernel::request_admitted(task_record& t, const cancel_request& why) noexcept {
+  if (t.is_asked()) ghosts_.cancelled_again(t.task());
+  const std::uint64_t asked =
+      note_input(event_kind::input_cancel, t.task().value, t.region->id.value, static_cast<std::uint64_t>(why.kind));
+  deliver(t, reason_from(why, *t.region), 0, asked);
+  cancel_owned_regions(t, t.asked_by);
+  settle();
 }
 
 // What the cancel of a task takes: an entry for itself, and for everybody in the regions that close with it.
@@ -157,9 +163,9 @@ void kernel::strengthen_task(task_record& t, const cancel_reason& reason, std::u
 }
 
 // A cancel of the kernel's own. False: the cancel queue is full; it is tried again in phase 0.
-bool kernel::raise(task_record& t, cancel_kind kind) noexcept {
+bool kernel::raise(task_record& t, cancel_kind kind, bool is_retry) noexcept {
   std::uint64_t cause = 0;
-  if (!has_entries_for(t)) {
+  if (is_retry ? !has_entries_for(t) : !admits_cancel(t)) {
     auto& retry = static_cast<list_hook<detail::retry_tag>&>(t);
     if (!retry.linked()) {
       retries_.push_back(t);
@@ -192,7 +198,7 @@ void kernel::retry_cancels() noexcept {
   while (!retries_.empty() && has_entries_for(*retries_.front())) {
     task_record& t = *retries_.front();
     static_cast<list_hook<detail::retry_tag>&>(t).unlink();
-    static_cast<void>(raise(t, t.deferred_kind));
+    static_cast<void>(raise(t, t.deferred_kind, true));
   }
   settle();
 }
@@ -220,9 +226,39 @@ status kernel::checkpoint(task_record& t) noexcept {
   if ((t.state == task_state::running || t.state == task_state::created) && t.left.deadline_passed(now_)) {
     static_cast<void>(raise(t, cancel_kind::deadline));  // the index is looked at here, too.
   }
+  if (faults_.strikes != nullptr) [[unlikely]]
+    strike_in_poll(t);
   if (t.mask_depth != 0) return status::ok;
   if (t.state == task_state::cancel_requested) acknowledge(t, false);
   return t.state == task_state::cancelling ? status::cancelled : status::ok;
+}
+
+// ---- faults on purpose (fault.hpp) --------------------------------------------------------------------------------
+
+bool kernel::strike(fault_point what, std::uint64_t polls) noexcept {
+  return faults_.strikes(faults_.context, what, polls);
+}
+
+// As raise does: nothing is settled before the poll is over, because a primitive may be in the middle of its work.
+void kernel::strike_in_poll(task_record& t) noexcept {
+  if (!may_be_struck(t) || !has_entries_for(t) || !strike(fault_point::cancel, t.polls)) return;
+  deliver(t, reason_from({faults_.kind, faults_.message}, *t.region), 0, 0);
+  cancel_owned_regions(t, t.asked_by);
+}
+
+void kernel::strike_before_poll(task_record& t) noexcept {
+  if (!may_be_struck(t)) return;
+  polled_last_ = handle_of(t);
+  if (t.state == task_state::created) strike_in_poll(t);
+  if (t.is_asked() || !strike(fault_point::poll, t.polls)) return;
+  t.granted_polls = t.polls;
+  t.left.poll_quota = 0;
+}
+
+void kernel::strike_behind_poll() noexcept {
+  task_record* const t = find(std::exchange(polled_last_, {}));
+  if (t == nullptr || !may_be_struck(*t) || !has_entries_for(*t) || !strike(fault_point::cancel, t->polls)) return;
+  request_admitted(*t, {faults_.kind, faults_.message});
 }
 
 // ---- time ---------------------------------------------------------------------------------------------------------

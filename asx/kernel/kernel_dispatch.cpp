@@ -129,6 +129,8 @@ void kernel::poll(std::uint32_t worker, place& p, dispatch_source, instant now, 
   cause_ = 0;
   worker_ = 0;  // What comes from outside the steps is worker 0's.
   ghosts_.dispatched();
+  if (faults_.strikes != nullptr) [[unlikely]]
+    strike_behind_poll();
 }
 
 // A loop of its own for the plainest dispatches, which are most of them: nobody listens, nothing is due, nothing waits
@@ -206,6 +208,8 @@ void kernel::run_dispatch(task_record& t) noexcept {
     return end(t, task_trigger::finalize_done, detail::task_end::cancelled());
   }
   if (t.is_leaving) return end(t, t.last_trigger, t.result, t.last_flags);
+  if (faults_.strikes != nullptr) [[unlikely]]
+    strike_before_poll(t);
   if (prepare_poll(t)) after_poll(t, say<false>(t));
 }
 

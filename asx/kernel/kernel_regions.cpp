@@ -30,7 +30,7 @@ status kernel::create_region(region_handle parent, const region_spec& spec, regi
   while (above != nullptr && above != owner->region) above = above->parent;
   if (owner != nullptr && above == nullptr) return refuse(kind, p->id.value, {status::invalid_argument});
   constexpr status full = status::resource_exhausted;
-  if (regions_.live() >= contract_.max_regions) {
+  if (is_full(regions_.live(), contract_.max_regions)) {
     return refuse(kind, p->id.value, {full, limit_code::regions, contract_.max_regions});
   }
   if (!has_bytes(nominal_bytes::region))
@@ -85,7 +85,7 @@ status kernel::add_finalizer(region_handle region, finalizer_function run, void*
   if (r->finalizer_depth >= contract_.max_finalizers_per_region) {
     return refuse(kind, r->id.value, {full, limit_code::finalizers, contract_.max_finalizers_per_region});
   }
-  if (finalizers_.live() >= contract_.max_finalizers) {
+  if (is_full(finalizers_.live(), contract_.max_finalizers)) {
     return refuse(kind, r->id.value, {full, limit_code::finalizers, contract_.max_finalizers});
   }
   if (!has_bytes(nominal_bytes::finalizer))
@@ -210,7 +210,9 @@ status kernel::close_with(region_handle region, const cancel_request& why, bool 
   if (r == root_) return refuse_move(*r, region_state::closing);  // Only by shutdown (U-40).
   if (r->state != region_state::open) return refuse_move(*r, region_state::closing);
   // When there is room for everybody, nobody has to be counted.
-  if (!has_entries(tasks_.live()) && !has_entries(uncancelled_below(*r))) {
+  const bool has_room = has_entries(tasks_.live()) || has_entries(uncancelled_below(*r));
+  const bool may_lack_it = faults_.strikes != nullptr && uncancelled_below(*r) != 0;  // None needs no room.
+  if (!has_room || (may_lack_it && is_struck(fault_point::admission))) {
     return refuse(kind, r->id.value,
                   {status::resource_exhausted, limit_code::cancel_queue, contract_.max_cancel_queue});
   }

@@ -26,7 +26,7 @@ kernel::refusal kernel::admit_task(const region_record& r) noexcept {
   const std::uint32_t region_limit =
       r.max_tasks < contract_.max_tasks_per_region ? r.max_tasks : contract_.max_tasks_per_region;
   if (r.live_tasks >= region_limit) return {full, limit_code::region_tasks, region_limit};
-  if (tasks_.live() >= contract_.max_tasks) return {full, limit_code::tasks, contract_.max_tasks};
+  if (is_full(tasks_.live(), contract_.max_tasks)) return {full, limit_code::tasks, contract_.max_tasks};
   if (live_tasks_ >= contract_.max_ready_queue) return {full, limit_code::ready_queue, contract_.max_ready_queue};
   if (!has_bytes(nominal_bytes::task)) return {full, limit_code::memory, contract_.max_bytes};
   if (!has_trace(events_of_spawn)) return no_trace();
@@ -79,6 +79,10 @@ task_handle kernel::commit(task_slot& slot, const task_spec& spec, std::source_l
   t.name = detail::short_name(spec.name);
   t.site = site;
   t.is_held = spec.is_held;
+  if (spec.sites != nullptr) {
+    t.tells_sites = true;
+    sites_ = spec.sites;
+  }
   t.child_seq = ++r.next_child;
   t.spawned_at = now();
   t.home = worker_;
@@ -247,6 +251,7 @@ void kernel::end(task_record& t, task_trigger on, detail::task_end result, std::
       note(static_cast<event_kind>(static_cast<std::uint16_t>(event_kind::task_started) + number), t.task().value,
            r.id.value, pack(static_cast<std::uint64_t>(result.kind), result.has_overrun ? 1 : 0), told, 0,
            flags | (t.is_finalizer ? event_flags::finalizer : 0));
+  t.queued_by = ended;  // Nothing queues it any more: what follows from its end is told by this.
   static_cast<list_hook<detail::region_tasks_tag>&>(t).unlink();
   const auto drop = [&] {  // It may call back, and even close the region.
     if (t.drop == nullptr) return;
@@ -282,7 +287,11 @@ void kernel::end(task_record& t, task_trigger on, detail::task_end result, std::
 // A task of the root did not end ok: nobody but the program itself can hear of it.
 void kernel::tell_failure(const task_record& t, std::uint64_t ended) noexcept {
   const bool has_failed = t.result.kind != outcome_kind::cancelled;
-  if (has_failed && !t.is_held && unheard_.task.value == 0 && unheard_after_ < t.task()) keep_unheard(t);
+  const bool is_explained =
+      faults_.explains != nullptr && faults_.explains(faults_.context, t.result.kind, t.result.code);
+  if (has_failed && !is_explained && !t.is_held && unheard_.task.value == 0 && unheard_after_ < t.task()) {
+    keep_unheard(t);
+  }
   if (t.task() != first_ || root_->state == region_state::closed) return;
   is_shutting_down_ = true;
   const cancel_request why{cancel_kind::fail_fast, "the first task of the program failed"};

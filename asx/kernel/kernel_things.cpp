@@ -29,7 +29,7 @@ kernel::refusal kernel::try_reserve(region_handle region, obligation_handle& out
   if (r == nullptr) return {status::stale_handle};
   if (const refusal shut = gate(*r); shut.code != status::ok) return shut;
   constexpr status full = status::resource_exhausted;
-  if (reserved_obligations_ >= contract_.max_obligations) {
+  if (is_full(reserved_obligations_, contract_.max_obligations)) {
     return {full, limit_code::obligations, contract_.max_obligations};
   }
   if (!has_bytes(nominal_bytes::obligation)) return {full, limit_code::memory, contract_.max_bytes};
@@ -131,7 +131,7 @@ status kernel::add_timer(task_record* t, region_record& r, instant deadline, sla
     return refuse(kind, r.id.value, {status::budget_exhausted});
   }
   constexpr status full = status::resource_exhausted;
-  if (timers_.live() >= contract_.max_timers)
+  if (is_full(timers_.live(), contract_.max_timers))
     return refuse(kind, r.id.value, {full, limit_code::timers, contract_.max_timers});
   if (!has_bytes(nominal_bytes::timer))
     return refuse(kind, r.id.value, {full, limit_code::memory, contract_.max_bytes});
@@ -255,6 +255,10 @@ waker cx::get_waker() noexcept {
 status cx::consume_cost(std::uint64_t amount) noexcept {
   const inside here(kernel());
   if (task_->is_asked()) return status::ok;  // cleanup is bounded in polls.
+  if (amount != 0 && kernel().is_struck(fault_point::cost, task_->polls)) {
+    task_->granted_cost = task_->left.cost_quota == unlimited ? 0 : task_->granted_cost - task_->left.cost_quota;
+    task_->left.cost_quota = 0;
+  }
   const status s = task_->left.consume_cost(amount);
   if (s != status::ok) static_cast<void>(kernel().raise(*task_, cancel_kind::cost_budget));
   return s;
@@ -263,7 +267,7 @@ status cx::consume_cost(std::uint64_t amount) noexcept {
 status cx::mask_enter() noexcept {
   const inside here(kernel());
   asx::kernel& k = kernel();
-  if (task_->mask_depth >= k.contract_.max_mask_depth) {
+  if (k.is_full(task_->mask_depth, k.contract_.max_mask_depth)) {
     return k.refuse(event_kind::refused_mask, task_->region->id.value,
                     {status::resource_exhausted, limit_code::mask_depth, k.contract_.max_mask_depth});
   }
@@ -290,7 +294,7 @@ status cx::push_cleanup(cleanup_function undo, void* context, cleanup_ref* out) 
   if (task_->cleanup_depth >= k.contract_.max_cleanup_per_task) {
     return k.refuse(kind, region, {full, limit_code::cleanup_stack, k.contract_.max_cleanup_per_task});
   }
-  if (k.cleanups_.live() >= k.contract_.max_cleanup_entries) {
+  if (k.is_full(k.cleanups_.live(), k.contract_.max_cleanup_entries)) {
     return k.refuse(kind, region, {full, limit_code::cleanup_stack, k.contract_.max_cleanup_entries});
   }
   if (!k.has_bytes(nominal_bytes::cleanup))

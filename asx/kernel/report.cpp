@@ -9,6 +9,7 @@
 #include "asx/journal/describe.hpp"
 #include "asx/journal/port.hpp"
 #include "asx/kernel/extension.hpp"
+#include "asx/kernel/sites.hpp"
 
 namespace asx {
 namespace {
@@ -16,6 +17,13 @@ namespace {
 using detail::obligation_record;
 using detail::region_record;
 using detail::task_record;
+
+constexpr std::uint32_t most_sites = 8;  // Of one line: awaits nest without a bound.
+
+// Whichever thread does: where there are several, the record says so, and where there is one, the kernel.
+bool is_being_polled(const kernel& k, const task_record& t) noexcept {
+  return t.is_polled || t.task() == k.current_task();
+}
 
 // Not substr, here and below: it brings along what throws out_of_range, and with it the C++ library.
 std::string_view file_of(const std::source_location& site) {
@@ -109,7 +117,7 @@ void write_doing(const text_port& out, const kernel& k, const task_record& t) {
   }
   if (t.is_queued()) return out("queued");
   if (t.is_held_back) return out("held back: out of polls while the cancel queue is full");
-  if (t.task() == k.current_task()) return out("being polled");
+  if (is_being_polled(k, t)) return out("being polled");
   if (t.is_leaving) return out("waits for the regions that it owns, then ends");
   const auto what = static_cast<wait_code>(t.waits_for);
   if (what == wait_code::other) {  // Woken by something else, a task may still have a timer from before.
@@ -121,9 +129,31 @@ void write_doing(const text_port& out, const kernel& k, const task_record& t) {
   out << "waits for " << name(what) << thing_of(what) << " " << t.waits_on;
 }
 
+void write_place(const text_port& out, const std::source_location& site) {
+  out << file_of(site) << ":" << std::uint64_t{site.line()};
+}
+
 // C has no places in a source to show: line 0.
-void write_site(const text_port& out, const std::source_location& site) {
-  if (site.line() != 0) out << "  " << file_of(site) << ":" << std::uint64_t{site.line()};
+void write_site(const text_port& out, const std::source_location& site, std::string_view before = "  ") {
+  if (site.line() == 0) return;
+  out << before;
+  write_place(out, site);
+}
+
+// Innermost first, as the causes of a cancel: ` at io.cpp:9 < orders.cpp:40`. False: it stands nowhere.
+bool write_awaits(const text_port& out, const kernel& k, const task_record& t) {
+  site_walk awaits(k, t);
+  std::source_location site;
+  std::uint32_t told = 0;
+  for (; told <= most_sites && awaits.next(site); ++told) {
+    out << (told == 0 ? " at " : " < ");
+    if (told == most_sites) {
+      out << "...";
+    } else {
+      write_place(out, site);
+    }
+  }
+  return told != 0;
 }
 
 void write_name(const text_port& out, std::string_view called) {
@@ -135,6 +165,7 @@ void write_task(const text_port& out, const kernel& k, const task_record& t) {
   write_name(out, t.name.view());
   out << "  " << task_lifecycle.name(t.state) << ", ";
   write_doing(out, k, t);
+  const bool stands = write_awaits(out, k, t);
   if (t.is_asked() && t.state != task_state::completed) {
     out << "  (";
     write_chain(out, k, t.reason());
@@ -149,7 +180,7 @@ void write_task(const text_port& out, const kernel& k, const task_record& t) {
   }
   out << ", age ";
   write_time(out, (k.now() - t.spawned_at).ns);
-  write_site(out, t.site);
+  write_site(out, t.site, stands ? "  spawned " : "  ");  // Two places in a line must not be taken for each other.
 }
 
 void write_region(const text_port& out, const kernel& k, const region_record& r) {
@@ -199,9 +230,16 @@ void write_json(const text_port& out, const kernel& k, const task_record& t) {
   write_quoted(out, [&](const text_port& inside) {
     if (t.is_asked()) write_chain(inside, k, t.reason());
   });
-  out << ",\"site\":";
+  out << ",\"awaits\":[";
+  site_walk awaits(k, t);
+  std::source_location site;
+  for (std::uint32_t told = 0; told < most_sites && awaits.next(site); ++told) {
+    if (told != 0) out << ",";
+    write_quoted(out, [&](const text_port& inside) { write_place(inside, site); });
+  }
+  out << "],\"site\":";
   if (t.site.line() == 0) return out("null}");
-  write_quoted(out, [&](const text_port& inside) { inside << file_of(t.site) << ":" << std::uint64_t{t.site.line()}; });
+  write_quoted(out, [&](const text_port& inside) { write_place(inside, t.site); });
   out << "}";
 }
 
@@ -255,6 +293,24 @@ void write_survivors(const text_port& out, const kernel& k) {
 }
 
 }  // namespace
+
+// A poll writes what would be read here, on another thread perhaps; where a task has ended, it is gone.
+site_walk::site_walk(const kernel& k, const task_record& t) noexcept : context_(t.context) {
+  if (t.tells_sites && t.state != task_state::completed && !is_being_polled(k, t)) next_ = extension::sites_of(k);
+}
+
+std::size_t await_sites(const kernel& k, task_handle task, std::span<std::source_location> out) noexcept {
+  const inside here(k);
+  const task_record* const t = extension::live_task(k, task);
+  if (t == nullptr) return 0;
+  site_walk awaits(k, *t);
+  std::source_location site;
+  std::size_t seen = 0;
+  for (; awaits.next(site); ++seen) {  // asx: bounded by the awaits that nest
+    if (seen < out.size()) out[seen] = site;
+  }
+  return seen;
+}
 
 void describe_tree(const kernel& k, const text_port& out) {
   k.for_each_region([&](const region_record& r) {

@@ -236,7 +236,7 @@ TEST(complaints, asio_and_cobalt_use_a_frame_after_its_cancel) {
       static_cast<void>(co_await with_timeout(r, ms(2), fill, &inner, 30U));
     });
   };
-  for (const lab_fault fault : {lab_fault::cancel, lab_fault::polls, lab_fault::memory}) {
+  for (const lab_fault fault : {lab_fault::cancel, lab_fault::admission, lab_fault::polls, lab_fault::memory}) {
     const lab_result r = sweep({.may_overrun = fault == lab_fault::polls}, fault, body);
     EXPECT_TRUE(r.is_ok) << r.report();
   }
@@ -294,7 +294,8 @@ LAB_TEST(complaints, a_lambda_that_is_a_coroutine_outlives_its_captures) {
 
 TEST(complaints, a_fault_that_was_never_injected_counts_as_passed) {
   const auto over_at_once = [](cx) -> task<> { co_return; };
-  for (const lab_fault fault : {lab_fault::cancel, lab_fault::polls}) {
+  for (const lab_fault fault :
+       {lab_fault::cancel_body, lab_fault::admission, lab_fault::region_polls, lab_fault::cost}) {
     const lab_result r = sweep({}, fault, over_at_once);
     EXPECT_FALSE(r.is_ok) << static_cast<int>(fault);
     EXPECT_EQ(r.faults, 0U) << "nobody could have been hit";
@@ -302,9 +303,10 @@ TEST(complaints, a_fault_that_was_never_injected_counts_as_passed) {
   }
   const auto longer = [](cx c) -> task<> {
     for (int i = 0; i < 5; ++i) co_await yield();
+    co_await sleep(ms(1));
     static_cast<void>(c.checkpoint());
   };
-  for (const lab_fault fault : {lab_fault::cancel, lab_fault::polls, lab_fault::memory}) {
+  for (const lab_fault fault : {lab_fault::cancel, lab_fault::admission, lab_fault::polls, lab_fault::memory}) {
     const lab_result r = sweep({}, fault, longer);
     EXPECT_TRUE(r.is_ok) << r.report();
     EXPECT_GT(r.faults, 0U);

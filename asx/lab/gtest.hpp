@@ -1,4 +1,5 @@
-// asx/lab/gtest.hpp - LAB_TEST: a GoogleTest whose body is a coroutine that runs under many schedules.
+// asx/lab/gtest.hpp - LAB_TEST and LAB_SWEEP: GoogleTests whose body is a coroutine that runs under many schedules, or
+// with a fault at every point of one.
 //
 //     LAB_TEST(orders, are_not_lost_when_the_sender_is_cancelled) {
 //       auto [code, tx, rx] = asx::channel<int>(c, 1);          // `c` is the cx of the body
@@ -13,25 +14,69 @@
 //
 // ASX_LAB_TEST_WITH(suite, name, .seeds = 200, .may_block = true) takes the fields of lab_options.
 //
+//     LAB_SWEEP(orders, survive_whatever_is_refused_or_cancelled, admission, cancel) { ... }
+//
+// does the sweeps of lab.hpp, named by a word each; the test fails when one of them finds something, or strikes
+// nowhere. What the body EXPECTs it expects of runs that were struck, too. A token names fault and point, and is
+// replayed as above. ASX_LAB_SWEEP_WITH(suite, name, admission, .first_seed = 7) does one sweep with the fields of
+// lab_options.
+//
 // Cancel points: none. Threads: one. Lifetime: the body is called for each run.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
 
 #include "asx/lab/lab.hpp"
 
-#define ASX_LAB_TEST_WITH(suite, name, ...)                                                               \
-  static ::asx::task<void> suite##_##name##_body(::asx::cx c);                                            \
-  TEST(suite, name) {                                                                                     \
-    ::asx::lab_options how{__VA_ARGS__};                                                                  \
-    how.has_failed = [] { return ::testing::Test::HasFailure(); };                                        \
-    const char* const token = std::getenv("ASX_LAB_REPLAY");                                              \
-    const ::asx::lab_result found = token == nullptr ? ::asx::explore(how, &suite##_##name##_body)        \
-                                                     : ::asx::replay(how, token, &suite##_##name##_body); \
-    EXPECT_TRUE(found.is_ok) << found.report();                                                           \
-  }                                                                                                       \
+namespace asx::detail {
+
+/// One run when the environment names it, else `all`.
+template <class All>
+void test_in_lab(lab_options how, const lab_body& body, All all) {
+  how.has_failed = [] { return ::testing::Test::HasFailure(); };
+  const char* const token = std::getenv("ASX_LAB_REPLAY");
+  const lab_result found = token == nullptr ? all(how, body) : replay(how, token, body);
+  EXPECT_TRUE(found.is_ok) << found.report();
+}
+
+/// Stops at the first finding.
+template <std::size_t N>
+lab_result sweep_each(const lab_options& how, const std::array<lab_fault, N>& faults, const lab_body& body) {
+  lab_result out;
+  for (const lab_fault fault : faults) {
+    out = sweep(how, fault, body);
+    if (!out.is_ok) break;
+  }
+  return out;
+}
+
+}  // namespace asx::detail
+
+#define ASX_LAB_BODY_(suite, name, all, ...)                                                        \
+  static ::asx::task<void> suite##_##name##_body(::asx::cx c);                                      \
+  TEST(suite, name) {                                                                               \
+    ::asx::detail::test_in_lab(::asx::lab_options{__VA_ARGS__}, &suite##_##name##_body,             \
+                               [](const ::asx::lab_options& how, const ::asx::lab_body& body) all); \
+  }                                                                                                 \
   static ::asx::task<void> suite##_##name##_body([[maybe_unused]] ::asx::cx c)
 
+#define ASX_LAB_TEST_WITH(suite, name, ...) \
+  ASX_LAB_BODY_(suite, name, { return ::asx::explore(how, body); }, __VA_ARGS__)
 #define LAB_TEST(suite, name) ASX_LAB_TEST_WITH(suite, name, )
+
+#define ASX_LAB_SWEEP_WITH(suite, name, fault, ...) \
+  ASX_LAB_BODY_(suite, name, { return ::asx::sweep(how, ::asx::lab_fault::fault, body); }, __VA_ARGS__)
+
+#define LAB_SWEEP(suite, name, ...)                                                                         \
+  static ::asx::task<void> suite##_##name##_body(::asx::cx c);                                              \
+  TEST(suite, name) {                                                                                       \
+    ::asx::detail::test_in_lab({}, &suite##_##name##_body,                                                  \
+                               [](const ::asx::lab_options& how, const ::asx::lab_body& body) {             \
+                                 using enum ::asx::lab_fault;                                               \
+                                 return ::asx::detail::sweep_each(how, std::to_array({__VA_ARGS__}), body); \
+                               });                                                                          \
+  }                                                                                                         \
+  static ::asx::task<void> suite##_##name##_body([[maybe_unused]] ::asx::cx c)

@@ -28,7 +28,12 @@ struct plan {
 };
 
 constexpr std::uint32_t most_workers = 64;
-constexpr std::array<std::string_view, 4> fault_names{"none", "cancel", "polls", "memory"};
+constexpr std::array<std::string_view, 8> fault_names{"none",        "cancel",    "polls",        "memory",
+                                                      "cancel_body", "admission", "region_polls", "cost"};
+
+std::string_view name_of(lab_fault fault) {
+  return fault_names[static_cast<std::size_t>(fault)];
+}
 
 std::string hex(const digest128& d) {
   const auto digits = d.hex();
@@ -38,8 +43,7 @@ std::string hex(const digest128& d) {
 std::string token_of(const plan& p, const digest128& digest) {
   std::array<char, 96> text{};
   std::snprintf(text.data(), text.size(), "lab1.%" PRIx64 ".%" PRIu32 ".%s.%" PRIu64 ".%s", p.seed, p.workers,
-                std::string(fault_names[static_cast<std::size_t>(p.fault)]).c_str(), p.at,
-                hex(digest).substr(0, 16).c_str());
+                std::string(name_of(p.fault)).c_str(), p.at, hex(digest).substr(0, 16).c_str());
   return text.data();
 }
 
@@ -93,15 +97,87 @@ struct refusing_memory {
   }
 };
 
+// What was struck fails with the fault itself; who lost a peer by it is told so.
+bool is_of_fault(lab_fault fault, outcome_kind how, status code) noexcept {
+  if (how != outcome_kind::err) return false;
+  switch (fault) {
+    case lab_fault::none: return false;
+    case lab_fault::admission:
+    case lab_fault::memory: return code == status::resource_exhausted || code == status::disconnected;
+    case lab_fault::cancel:
+    case lab_fault::cancel_body: return code == status::cancelled || code == status::disconnected;
+    default: return code == status::budget_exhausted || code == status::cancelled || code == status::disconnected;
+  }
+}
+
+// Counts the points of a run, and strikes at one of them.
+struct injector {
+  explicit injector(const plan& p) : what(p.fault), at(p.at) {}
+  lab_fault what;
+  std::uint64_t at;
+  std::uint64_t hits = 0;
+  bool has_cancelled_body = false;
+  const refusing_memory* memory = nullptr;
+  std::array<std::uint64_t, 4> points{};  // By fault_point.
+  std::uint64_t most_polls = 0;           // That anybody had had when it was polled once more.
+
+  [[nodiscard]] std::uint64_t count(fault_point p) const { return points[static_cast<std::size_t>(p)]; }
+  [[nodiscard]] fault_port port() noexcept {
+    return {.context = this,
+            .strikes = &injector::strikes,
+            .explains = &injector::explains,
+            .message = "the lab cancels here"};
+  }
+  [[nodiscard]] bool has_hit() const noexcept {
+    return hits != 0 || has_cancelled_body || (memory != nullptr && memory->has_refused);
+  }
+  static bool explains(void* self, outcome_kind how, status code) noexcept {
+    const auto& i = *static_cast<const injector*>(self);
+    return i.has_hit() && is_of_fault(i.what, how, code);
+  }
+  static bool strikes(void* self, fault_point p, std::uint64_t polls) noexcept {
+    auto& i = *static_cast<injector*>(self);
+    const std::uint64_t number = ++i.points[static_cast<std::size_t>(p)];
+    if (p == fault_point::poll) i.most_polls = std::max(i.most_polls, polls);
+    const bool is_struck = i.is_for(p) && (i.what == lab_fault::region_polls ? polls : number) == i.at;
+    i.hits += is_struck ? 1 : 0;
+    return is_struck;
+  }
+  [[nodiscard]] bool is_for(fault_point p) const noexcept {
+    switch (what) {
+      case lab_fault::cancel: return p == fault_point::cancel;
+      case lab_fault::admission: return p == fault_point::admission;
+      case lab_fault::polls:
+      case lab_fault::region_polls: return p == fault_point::poll;
+      case lab_fault::cost: return p == fault_point::cost;
+      default: return false;
+    }
+  }
+};
+
 struct run_record {
   std::string finding;
   digest128 digest{};
   std::string tail;
   std::vector<event> events;  // Those that the ring kept.
   std::uint64_t steps = 0;
-  std::uint64_t polls = 0;     // Of the body.
   std::uint64_t requests = 0;  // For memory, from the body's start.
+  injector points{plan{}};
   bool was_hit = false;
+
+  [[nodiscard]] std::uint64_t points_for(lab_fault fault) const {
+    switch (fault) {
+      case lab_fault::cancel: return points.count(fault_point::cancel);
+      case lab_fault::cancel_body: return steps;
+      case lab_fault::admission: return points.count(fault_point::admission);
+      case lab_fault::polls: return points.count(fault_point::poll);
+      case lab_fault::region_polls: return points.most_polls;
+      case lab_fault::cost: return points.count(fault_point::cost);
+      case lab_fault::memory: return requests;
+      case lab_fault::none: break;
+    }
+    return 0;
+  }
 };
 
 std::vector<event> events_of(journal& log) {
@@ -113,6 +189,9 @@ std::vector<event> events_of(journal& log) {
 // Who waits for what, and who could wake them.
 std::string knot(runtime& rt) {
   std::string out = "blocked for ever:\n" + describe_survivors(rt.kernel());
+  if (rt.kernel().foreign_holds() != 0) {
+    out += "somebody outside still holds a promise; virtual time waits for no thread (R-281): let a task keep it\n";
+  }
   const std::vector<event> events = events_of(rt.journal());
   rt.kernel().for_each_region([&](const auto& r) {
     for (auto* t = r.tasks.front(); t != nullptr; t = r.tasks.after(*t)) {
@@ -138,10 +217,10 @@ struct counts {
   }
 };
 
-void judge(runtime& rt, const lab_options& options, const counts& seen, bool may_fail, run_record& out) {
+void judge(runtime& rt, const lab_options& options, const counts& seen, run_record& out) {
   rt.journal().settle();
   const auto [leaks, forced] = seen;
-  if (out.finding.empty() && !may_fail && rt.kernel().unheard().kind != outcome_kind::ok) {
+  if (out.finding.empty() && rt.kernel().unheard().kind != outcome_kind::ok && !options.may_fail) {
     out.finding = detail::words_of_unheard(rt.kernel());
   }
   if (out.finding.empty() && leaks != 0 && !options.may_leak) {
@@ -166,6 +245,7 @@ std::string tail_of(journal& log) {
 
 run_record run_once(const lab_options& options, const plan& p, const lab_body& body) {
   run_record out;
+  out.points = injector(p);
   refusing_memory memory;
   runtime_config config;
   config.contract = options.contract;
@@ -185,32 +265,27 @@ run_record run_once(const lab_options& options, const plan& p, const lab_body& b
   }
   const std::uint64_t before = memory.requests;
   if (p.fault == lab_fault::memory) memory.refuse_at = before + p.at;
-  spawn_options how{.name = "body"};
-  if (p.fault == lab_fault::polls) how.limits.poll_quota = p.at;
-  auto first = spawn_in(rt.kernel(), rt.root(), how, body);
-  if (first.code == status::ok && p.fault == lab_fault::cancel) {
+  auto first = spawn_in(rt.kernel(), rt.root(), {.name = "body"}, body);
+  out.points.memory = &memory;
+  rt.kernel().set_faults(out.points.port());
+  if (first.code == status::ok && p.fault == lab_fault::cancel_body) {
     const run_result ran = rt.run_until_quiescent(p.at);
     out.steps += ran.steps;
-    out.was_hit = !first.handle.is_done();
-    if (out.was_hit) static_cast<void>(first.handle.cancel({cancel_kind::user, "the lab cancels here"}));
+    out.points.has_cancelled_body = !first.handle.is_done();
+    if (out.points.has_cancelled_body)
+      static_cast<void>(first.handle.cancel({cancel_kind::user, "the lab cancels here"}));
   }
   const run_result ran = rt.run_until_quiescent(options.max_steps);
   out.steps += ran.steps;
   memory.refuse_at = 0;
-  out.was_hit = out.was_hit || memory.has_refused;
-  task_report seen;
-  if (first.code == status::ok && rt.kernel().inspect(first.handle.task(), seen) == status::ok) {
-    out.polls = seen.polls;
-    const bool is_spent = seen.reason != nullptr && seen.reason->kind == cancel_kind::poll_quota;
-    out.was_hit = out.was_hit || (p.fault == lab_fault::polls && is_spent);
-  }
+  out.was_hit = out.points.has_hit();
   out.requests = memory.requests - before;
   if (ran.ended != status::ok) {
     out.finding = "after " + std::to_string(out.steps) + " steps there is still work: " + std::string(name(ran.ended));
   } else if (rt.kernel().live_tasks() != 0 && !options.may_block) {
     out.finding = knot(rt);
   }
-  const bool may_fail = options.may_fail || (p.fault != lab_fault::none && out.was_hit);
+  const bool may_fail = options.may_fail || out.was_hit;
   if (first.code != status::ok) {
     if (!may_fail) out.finding = "the body was not spawned: " + std::string(sentence(first.code));
   } else if (out.finding.empty() && first.handle.is_done()) {
@@ -226,7 +301,10 @@ run_record run_once(const lab_options& options, const plan& p, const lab_body& b
   first.handle.drop();
   const shutdown_result end = rt.shutdown({}, options.max_steps);
   if (out.finding.empty() && !end.is_quiescent()) out.finding = "not at rest after shutdown:\n" + end.survivors;
-  judge(rt, options, seen_events, may_fail, out);
+  rt.kernel().set_faults({});
+  out.was_hit = out.points.has_hit();  // What is cleaned up in a shutdown may be refused, too.
+  out.points.memory = nullptr;
+  judge(rt, options, seen_events, out);
   if (out.finding.empty() && options.has_failed != nullptr && options.has_failed()) {
     out.finding = "an expectation did not hold";
   }
@@ -238,6 +316,8 @@ run_record run_once(const lab_options& options, const plan& p, const lab_body& b
 
 void tell(lab_result& result, const plan& p, const run_record& r) {
   result.seed = p.seed;
+  result.at = p.at;
+  result.fault = p.fault;
   result.digest = r.digest;
   result.token = token_of(p, r.digest);
   result.faults += r.was_hit ? 1 : 0;
@@ -268,7 +348,9 @@ std::string lab_result::report() const {
     return std::to_string(runs) + " runs, " + std::to_string(faults) + " faults, nothing found; digest " + hex(digest) +
            '\n';
   }
-  out = "seed " + std::to_string(seed) + ", run " + std::to_string(runs) + ": " + finding;
+  out = "seed " + std::to_string(seed) + ", run " + std::to_string(runs);
+  if (fault != lab_fault::none) out += ", " + std::string(name_of(fault)) + " at point " + std::to_string(at);
+  out += ": " + finding;
   if (out.back() != '\n') out += '\n';
   out += "replay: " + token + "\nthe last events:\n" + tail;
   return out;
@@ -309,9 +391,7 @@ lab_result sweep(const lab_options& options, lab_fault fault, const lab_body& bo
   tell(result, p, whole);
   if (!result.is_ok) return result;
   p.fault = fault;
-  const std::uint64_t points = fault == lab_fault::cancel  ? whole.steps
-                               : fault == lab_fault::polls ? whole.polls
-                                                           : whole.requests;
+  const std::uint64_t points = whole.points_for(fault);
   for (p.at = 1; p.at <= points && result.is_ok; ++p.at) {
     const run_record r = run_once(options, p, body);
     ++result.runs;
@@ -319,7 +399,7 @@ lab_result sweep(const lab_options& options, lab_fault fault, const lab_body& bo
   }
   if (result.is_ok && result.faults == 0) {
     result.is_ok = false;
-    result.finding = "the sweep hit nothing: the body is over before the first point";
+    result.finding = "the sweep hit nothing: the run has no point where " + std::string(name_of(fault)) + " can strike";
   }
   return result;
 }

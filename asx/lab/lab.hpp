@@ -15,7 +15,19 @@
 //     cleanup keeps its budget     nobody was completed by force
 //     the same again               the second run of a seed has the digest of the first
 //
-// Sweeps do one thing at every point of one seed's run: cancel the body, spend its polls, refuse an allocation.
+// Sweeps do one thing at every point of one seed's run, one run a point, whichever task the point belongs to:
+//     cancel        the task is asked to cancel: before it begins, at each cancel point that it passes, and behind each
+//                   of its polls, where it waits
+//     cancel_body   the body is, behind every step
+//     admission     what a limit of the contract bounds is refused, as if it were met: a task, a region, a timer, an
+//                   obligation, a channel, a place in a queue, a cancel, a frame ... (asx/kernel/fault.hpp)
+//     polls         the polls of the task are spent, as if its quota ended there
+//     region_polls  everybody has so many polls, as in a region whose budget says so
+//     cost          the cost quota of the task is spent when it spends of it (cx::consume_cost)
+//     memory        an allocation is refused
+// A program that was struck may end as it likes, but not in a panic; everything else above holds for it, too. A failure
+// that nobody joined is tolerated when it is the fault itself (cancelled, budget_exhausted or resource_exhausted) or
+// the loss of a peer (disconnected). Every strike is counted, and a sweep without any is a finding.
 //
 // A token is a few words that name a run; replay gives the same run again, and says when the program is another by now.
 //
@@ -49,17 +61,19 @@ struct lab_options {
 using lab_body = std::function<task<void>(cx)>;
 
 /// What a run is told to do besides.
-enum class lab_fault : std::uint8_t { none, cancel, polls, memory };
+enum class lab_fault : std::uint8_t { none, cancel, polls, memory, cancel_body, admission, region_polls, cost };
 
 struct lab_result {
   bool is_ok = true;
   std::uint64_t runs = 0;
   std::uint64_t faults = 0;  // That hit: a sweep that hits nothing is a finding.
   std::uint64_t seed = 0;    // Of the first finding, or the last run.
-  digest128 digest{};        // Of that run.
-  std::string finding;       // What was wrong; empty when nothing was.
-  std::string token;         // Names that run.
-  std::string tail;          // The last events of its journal, one a line.
+  lab_fault fault = lab_fault::none;
+  std::uint64_t at = 0;  // At which point of it the fault was to strike, from 1.
+  digest128 digest{};    // Of that run.
+  std::string finding;   // What was wrong; empty when nothing was.
+  std::string token;     // Names that run.
+  std::string tail;      // The last events of its journal, one a line.
 
   /// All of it, for people.
   [[nodiscard]] std::string report() const;
@@ -67,8 +81,7 @@ struct lab_result {
 
 /// Every seed, each twice; stops at the first finding.
 [[nodiscard]] ASX_API lab_result explore(const lab_options& options, const lab_body& body);
-/// The first seed's run, once for each point: the body is cancelled at it, has so many polls, or memory is refused
-/// there.
+/// The first seed's run, once for each point where the fault can strike; stops at the first finding.
 [[nodiscard]] ASX_API lab_result sweep(const lab_options& options, lab_fault fault, const lab_body& body);
 /// The run that a token names. A token that cannot be read is a finding; so is a digest that is not the token's.
 [[nodiscard]] ASX_API lab_result replay(const lab_options& options, const std::string& token, const lab_body& body);

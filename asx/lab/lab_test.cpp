@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <source_location>
 #include <string>
 
 #include "asx/coro/chan.hpp"
@@ -52,7 +53,7 @@ TEST(lab, explores_schedules_that_differ) {
 
 TEST(lab, survives_every_sweep_of_a_program_that_is_right) {
   const auto body = [](cx c) -> task<> { co_await pipeline(c); };
-  for (const lab_fault fault : {lab_fault::cancel, lab_fault::polls, lab_fault::memory}) {
+  for (const lab_fault fault : {lab_fault::cancel, lab_fault::admission, lab_fault::polls, lab_fault::memory}) {
     const lab_result r = sweep({}, fault, body);
     EXPECT_TRUE(r.is_ok) << r.report();
     EXPECT_GT(r.faults, fault == lab_fault::cancel ? 10U : 0U);
@@ -74,6 +75,7 @@ TEST(lab, finds_a_body_that_fails_or_throws) {
 
 // Two tasks that take two locks in opposite order: a knot in some schedules only.
 TEST(lab, finds_a_knot_and_names_who_waits_for_whom) {
+  static std::uint32_t second_lock = 0;
   const auto body = [](cx c) -> task<> {
     co_await region(c, [](cx r) -> task<> {
       mutex<int> a, b;
@@ -83,6 +85,7 @@ TEST(lab, finds_a_knot_and_names_who_waits_for_whom) {
       const auto take = [](cx, mutex<int> first, mutex<int> second) -> task<> {
         const auto one = co_await lock(first);
         co_await yield();
+        second_lock = std::source_location::current().line() + 1;
         const auto two = co_await lock(second);
       };
       if (spawn(r, take, a, b).code != status::ok || spawn(r, take, b, a).code != status::ok) {
@@ -94,6 +97,10 @@ TEST(lab, finds_a_knot_and_names_who_waits_for_whom) {
   ASSERT_FALSE(r.is_ok);
   EXPECT_NE(r.finding.find("blocked for ever"), std::string::npos) << r.finding;
   EXPECT_NE(r.finding.find("holds 1 of sync"), std::string::npos) << r.finding;
+  const std::string where = " at lab_test.cpp:" + std::to_string(second_lock) + "  polls";
+  const std::size_t one = r.finding.find(where);
+  ASSERT_NE(one, std::string::npos) << where << " is not in\n" << r.finding;
+  EXPECT_NE(r.finding.find(where, one + 1), std::string::npos) << "both of them\n" << r.finding;
   const lab_result again = replay({}, r.token, body);
   EXPECT_EQ(again.finding, r.finding);
   EXPECT_EQ(again.digest, r.digest);

@@ -22,7 +22,11 @@ constexpr duration longest = duration::hours(1);
 
 struct watchdog::guard {
   guard(runtime& rt, const watchdog_options& o) noexcept
-      : home(rt), clock(rt.clock_in_use()), options(o), workers(rt.sched().workers()) {
+      : home(rt),
+        is_same_clock(rt.clock_in_use().may_be_late),
+        clock(is_same_clock ? rt.clock_in_use() : own.port()),
+        options(o),
+        workers(rt.sched().workers()) {
     watched.reset(new (std::nothrow) watched_worker[workers]);
     probes.reset(new (std::nothrow) poll_probe[workers]);
   }
@@ -39,20 +43,29 @@ struct watchdog::guard {
   }
   void look_at(std::uint32_t worker) noexcept {
     running_poll seen;
-    std::uint32_t& told = watched[worker].told;
-    if (!probes[worker].read(seen) || seen.turn == told) return;
-    const duration so_far = clock.now() - seen.began;
+    watched_worker& of = watched[worker];
+    if (!probes[worker].read(seen) || seen.turn == of.told) return;
+    const instant now = clock.now();
+    if (!is_same_clock && seen.turn != of.seen) {
+      of.seen = seen.turn;
+      of.seen_at = now;
+    }
+    const duration so_far = now - (is_same_clock ? seen.began : of.seen_at);
     if (so_far < options.limit) return;
-    told = seen.turn;
+    of.told = seen.turn;
     seen.is_alone = workers == 1;
     options.report(options.context, seen, so_far);
   }
 
   struct watched_worker {
     std::uint32_t told = 0;  // No poll has an even turn.
+    std::uint32_t seen = 0;
+    instant seen_at{};  // By `own`.
   };
 
   runtime& home;
+  steady_clock own;
+  bool is_same_clock;  // The runtime's is the machine's: when a poll began is told in it.
   clock_port clock;
   watchdog_options options;
   std::uint32_t workers;

@@ -9,10 +9,13 @@
 //    for ever is named, too.
 // 2  Each poll that is too long is told of once, between `limit` and two limits after it began.
 // 3  Without a watchdog a runtime pays nothing; with one, a few stores a poll. It changes nothing in a run.
+// 4  It measures by the machine's clock, whatever the runtime's is. Where time is virtual, and stands still in a poll,
+//    it counts from when it first saw the poll: law 2 holds, and `so_far` is up to half a limit short. `began`
+//    is the runtime's time.
 //
 // Cancel points: none.
-// Threads: made and dropped on the runtime's thread; the report is called on the watchdog's own. The runtime's clock
-//          must be one that any thread may read, as live_runtime's is.
+// Threads: made and dropped on the runtime's thread; the report is called on the watchdog's own. Of clocks it reads
+//          only the machine's.
 // Lifetime: it is gone before its runtime is. One for each runtime.
 #pragma once
 

@@ -6,12 +6,16 @@
 #include <atomic>
 #include <bit>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "asx/base/atomic_word.hpp"
+#include "asx/kernel/report.hpp"
+#include "asx/runtime/detail/bell.hpp"
 #include "asx/runtime/detail/drive_gate.hpp"
+#include "asx/runtime/detail/drive_lookout.hpp"
 #include "asx/runtime/entry_order.hpp"
 
 #if defined(__linux__)
@@ -33,14 +37,55 @@ std::uint32_t how_many(std::uint32_t asked) noexcept {
   return std::clamp<std::uint32_t>(there, 1, most_workers);
 }
 
-void pin([[maybe_unused]] std::uint32_t processor) noexcept {
+// Where this thread may run, and back again.
+class processors {
+ public:
+  /// A wish: it may be refused, and nothing has changed.
+  static void pin([[maybe_unused]] std::uint32_t processor) noexcept {
 #if defined(__linux__)
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(processor % CPU_SETSIZE, &one);
-  static_cast<void>(pthread_setaffinity_np(pthread_self(), sizeof one, &one));  // A wish: it may be refused.
+    const cpu_set_t one = alone(processor);
+    static_cast<void>(pthread_setaffinity_np(pthread_self(), sizeof one, &one));
 #endif
-}
+  }
+  /// For as long as it lives; unless somebody has chosen others for that thread meanwhile, it has its own back then.
+  class pinned {
+   public:
+    pinned(bool is_wanted, [[maybe_unused]] std::uint32_t processor) noexcept {
+      if (!is_wanted) return;
+#if defined(__linux__)
+      is_on_ = pthread_getaffinity_np(pthread_self(), sizeof before_, &before_) == 0;
+      now_ = alone(processor);
+      if (is_on_) pin(processor);
+#endif
+    }
+    ~pinned() {
+#if defined(__linux__)
+      cpu_set_t found;
+      if (!is_on_ || pthread_getaffinity_np(pthread_self(), sizeof found, &found) != 0) return;
+      if (CPU_EQUAL(&found, &now_)) static_cast<void>(pthread_setaffinity_np(pthread_self(), sizeof before_, &before_));
+#endif
+    }
+    pinned(const pinned&) = delete;
+    pinned& operator=(const pinned&) = delete;
+
+#if defined(__linux__)
+   private:
+    bool is_on_ = false;
+    cpu_set_t before_;
+    cpu_set_t now_;
+#endif
+  };
+
+#if defined(__linux__)
+ private:
+  static cpu_set_t alone(std::uint32_t processor) noexcept {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(processor % CPU_SETSIZE, &one);
+    return one;
+  }
+#endif
+};
 
 }  // namespace
 
@@ -55,10 +100,18 @@ class threaded_runtime::crew final : public detail::worker_gate {
     for (seat& s : seats_) s.parker.unpark();
     for (std::thread& t : threads_) t.join();
     threads_.clear();
+    lookout_.reset();
+    // On another thread than theirs they stay where they are, at the gate: nothing of theirs is there to be ended.
+    for (std::uint32_t w = 1; fibers_ && fibers_->is_ready() && has_my_mark(seats_[0]) && w < count_; ++w) {
+      if (fibers_->has_begun(w) && !fibers_->has_ended(w)) turns_->let_go_on(w);
+    }
+    if (turns_) turns_->forget_stacks();
+    fibers_.reset();
   }
 
   [[nodiscard]] std::uint32_t workers() const noexcept { return count_; }
   [[nodiscard]] status started() const noexcept { return started_; }
+  [[nodiscard]] replayed_order replayed() const noexcept { return turns_ ? turns_->played() : replayed_order{}; }
 
   runtime_config equip(runtime_config config) noexcept {
     config.workers = count_;
@@ -70,8 +123,10 @@ class threaded_runtime::crew final : public detail::worker_gate {
                    [](void* self) noexcept { static_cast<crew*>(self)->call(); }};
     is_eager_ = how_to_.disturbance != 0;
     if (turns_) is_eager_ = turns_->number().value_or(0) != 0;
+    // Where nobody listens, what is ready takes fewer entries: whoever is recorded is listened to, as who is played is.
+    if (is_ordered() && config.journaling == journal_mode::off) config.journaling = journal_mode::digest_only;
     if (how_to_.record != nullptr) {
-      how_to_.record->begin(count_, config.seed);
+      how_to_.record->begin(count_, config.seed, how_to_.is_virtual);
       record([this](entry_order& to) { to.measure(is_eager_ ? 1 : 0); });
     }
     return config;
@@ -81,6 +136,8 @@ class threaded_runtime::crew final : public detail::worker_gate {
     const entry_order* const order = how_to_.replay;
     if (order != nullptr && (order->workers() != count_ || !order->is_complete())) started_ = status::invalid_argument;
     if (order != nullptr && how_to_.record != nullptr) started_ = status::invalid_argument;
+    if (order != nullptr && order->is_virtual() != how_to_.is_virtual) started_ = status::invalid_argument;
+    if (order == nullptr && how_to_.is_on_one_thread) started_ = status::invalid_argument;
     shut(rt);
     rt.hire({this,
              [](void* self, std::uint64_t most, const patience& how) noexcept {
@@ -91,23 +148,65 @@ class threaded_runtime::crew final : public detail::worker_gate {
                return static_cast<crew*>(self)->has_runner_.load(std::memory_order_relaxed) != 0;
              }});
     static_cast<void>(sit(seats_[0]));  // There is a door for each of them.
-    if (started_ == status::ok) start_threads();
-    if (how_to_.is_pinned) pin(0);  // After them: they would have it from this one.
+    if (started_ == status::ok) start_workers();
     if (started_ != status::ok && turns_) turns_->end();
   }
 
  private:
-  void start_threads() {
+  void start_workers() {
 #if defined(__cpp_exceptions)
     try {
 #endif
       threads_.reserve(count_);
-      for (std::uint32_t w = 1; w < count_; ++w) threads_.emplace_back([this, w] { live(seats_[w]); });
+      if (how_to_.is_on_one_thread) {
+        make_fibers();
+      } else {
+        for (std::uint32_t w = 1; w < count_; ++w) threads_.emplace_back([this, w] { live(seats_[w]); });
+      }
 #if defined(__cpp_exceptions)
     } catch (...) {  // No thread, or no memory for one.
       started_ = status::resource_exhausted;
     }
 #endif
+  }
+
+  // Each worker but the first on a stack of its own, and all of them on this thread.
+  void make_fibers() {
+    const auto run = [](void* self, std::uint32_t w) noexcept {
+      detail::last = {};
+      detail::innermost = nullptr;
+      auto& c = *static_cast<crew*>(self);
+      c.live(c.seats_[w]);
+    };
+    fibers_.emplace(count_, how_to_.stack_bytes, this, run);
+    if (!fibers_->is_ready()) {
+      started_ = status::resource_exhausted;
+      return;
+    }
+    turns_->play_on_one_thread(*fibers_);
+    if (how_to_.stuck_after.ns == 0 || count_ == 1) return;  // Alone, nobody waits for another one.
+    lookout_.emplace(
+        how_to_.stuck_after, this, [](void* self) noexcept { return static_cast<crew*>(self)->turns_->pulse(); },
+        [](void* self) noexcept { static_cast<crew*>(self)->tell_of_the_stuck(); });
+  }
+  // By the lookout. All others stand at the gate until that one comes back: it cannot be waiting for anything of asx.
+  void tell_of_the_stuck() noexcept {
+    const std::uint32_t seen = turns_->pulse();
+    standing* const was = look_in();
+    if (const seat* const out = last_in(); is_running_ && out != nullptr && turns_->pulse() == seen) {
+      const detail::task_record* const polled = out->own.current;
+      const detail::region_record* const closing = out->own.in_finalizer;
+      std::string what = "what is the user's";
+      if (closing != nullptr) what = "a finalizer of region " + std::to_string(closing->id.value);
+      if (polled != nullptr) {
+        what = "task " + std::to_string(polled->task().value) + " '" + std::string(polled->name.view()) + "'";
+      }
+      core_->kernel().fatal("worker " + std::to_string(out->number) + " does not come back from " + what +
+                            ": on one thread nobody else goes on before it does. It waits for something past asx "
+                            "that never comes, or computes for longer than stuck_after\n" +
+                            describe_tasks(core_->kernel()));
+    }
+    stop_looking(was);
   }
 
   // ---- who sleeps, and who is woken
@@ -119,7 +218,7 @@ class threaded_runtime::crew final : public detail::worker_gate {
   [[nodiscard]] bool is_help_worth_it() const noexcept { return typical_ns_ >= worth_help_ns || is_eager_; }
   /// It stands there while its worker polls somebody else, or before that.
   [[nodiscard]] bool has_spare(const seat& s) const noexcept {
-    return core_->sched().depth(s.number, lane::ready) >= (s.out != 0 ? 1U : 2U);
+    return core_->sched().depth(s.number, lane::ready) >= (s.door()->out != 0 ? 1U : 2U);
   }
   /// Those among the idle for whom there is something: what lies in their own lanes; what another one has too much of;
   /// a timer that nobody else would see in time.
@@ -167,6 +266,12 @@ class threaded_runtime::crew final : public detail::worker_gate {
       keeper_ = nobody;
       glances_ = false;
     }
+    if (bell_.answers() != s.number) return;
+    if (idle_ == 0) {
+      bell_.hand_on(detail::bell::nobody);
+    } else {
+      bell_.hand_on(keeper_ != nobody ? keeper_ : first_idle());
+    }
   }
   void wake(std::uint64_t wanted) noexcept override {
     for (; wanted != 0; wanted &= wanted - 1) {  // asx: bounded by the workers
@@ -176,19 +281,34 @@ class threaded_runtime::crew final : public detail::worker_gate {
   // A foreign handle has spoken: by any thread, and by signal handlers.
   void call() noexcept {
     has_called_.store(true, std::memory_order_relaxed);  // Relaxed: it is asked at the end of a run.
-    for (seat& s : seats_) s.parker.unpark();            // asx: bounded by the workers
+    // One takes in what was said, and wakes others if there is more than it does itself.
+    if (const std::uint32_t one = bell_.ring(); one != detail::bell::nobody) seats_[one].parker.unpark();
   }
   void park(seat& s, duration longest) noexcept {
     if (turns_ && !turns_->is_over()) return;  // It stands at the gate instead.
+    if (fibers_) return park_on_one_thread(s, longest);
     s.parker.park(longest);
+  }
+
+  // The order is over, and the run is not. When everybody had the chance to go on and nobody did for long, time jumps
+  // to where somebody would have looked next; if nobody would have, what is left is another thread's to bring.
+  void park_on_one_thread(seat& s, duration longest) noexcept {
+    if (is_over_.load(std::memory_order_relaxed)) return;  // Relaxed: its own.
+    longest_ = std::min(longest_, longest);
+    turns_->give_way();
+    if (&s != &seats_[0]) return;
+    if (longest_ == duration::max()) return s.parker.park(glance);
+    let_time_pass(std::exchange(longest_, duration::max()));
   }
 
   // ---- runs
   run_result run(std::uint64_t most, const patience& how) noexcept {
     if (started_ != status::ok) return {started_, 0, instant::none()};
+    if (fibers_ && !has_my_mark(seats_[0])) return {status::wrong_thread, 0, instant::none()};
     if (is_over_.load(std::memory_order_relaxed)) return {status::step_limit, 0, instant::none()};  // Relaxed: its own.
     // Acquire and release: what the run before left behind is seen.
     if (has_runner_.exchange(1, std::memory_order_acquire) != 0) return {status::reentrant, 0, instant::none()};
+    const processors::pinned here(how_to_.is_pinned, 0);  // Whoever runs it is worker 0, as long as it does.
     const run_result out = run_alone(most, how);
     has_runner_.store(0, std::memory_order_release);
     return out;
@@ -227,7 +347,7 @@ class threaded_runtime::crew final : public detail::worker_gate {
 
   void live(seat& mine) {
     static_cast<void>(sit(mine));  // As where they are started.
-    if (how_to_.is_pinned) pin(mine.number);
+    if (how_to_.is_pinned && !fibers_) processors::pin(mine.number);
     std::uint64_t seen = 0;
     while (true) {  // asx: bounded by the life of the runtime
       park(mine, duration::max());
@@ -277,7 +397,7 @@ class threaded_runtime::crew final : public detail::worker_gate {
     for (seat& s : seats_) {  // asx: bounded by the workers
       if (&s == &mine) continue;
       // It has not come back since somebody looked last: whoever stands behind it has waited long enough.
-      const bool is_stuck = s.out != 0 && std::exchange(s.seen_out, s.times_out) == s.times_out;
+      const bool is_stuck = s.door()->out != 0 && std::exchange(s.seen_out, s.door()->times_out) == s.door()->times_out;
       helps = helps || (has_spare(s) && (is_help_worth_it() || is_stuck));
     }
     return helps;
@@ -311,11 +431,15 @@ class threaded_runtime::crew final : public detail::worker_gate {
     }
     mine.is_idle = true;
     ++idle_;
-    const std::uint32_t depth = std::exchange(front_.depth, 1);
+    if (!bell_.may_sleep(mine.number)) {
+      rouse(mine);
+      return true;
+    }
+    const std::uint32_t depth = exchange_depth(1);
     leave();
     park(mine, longest);
     enter();
-    front_.depth = depth;
+    exchange_depth(depth);
     rouse(mine);
     return true;
   }
@@ -329,6 +453,7 @@ class threaded_runtime::crew final : public detail::worker_gate {
   status started_ = status::ok;
   bool is_eager_ = false;  // As in the run that is played, if one is.
   atomic_word<bool> has_called_{false};
+  detail::bell bell_;                         // Foreign handles ring it.
   atomic_word<std::uint32_t> has_runner_{0};  // Or 1. Not every machine swaps a byte.
   // What follows is of whoever is inside.
   std::uint32_t keeper_ = nobody;  // Who sees to the timers, among the idle,
@@ -341,8 +466,10 @@ class threaded_runtime::crew final : public detail::worker_gate {
   std::uint64_t most_ = 0;
   patience how_{};
   run_result run_{};
+  duration longest_ = duration::max();  // How long the first of them would sleep, past the order on one thread.
   atomic_word<bool> is_over_{false};
   std::vector<std::thread> threads_;
+  std::optional<detail::lookout> lookout_;
 };
 
 threaded_runtime::threaded_runtime(const threads_config& how, const runtime_config& config)
@@ -360,6 +487,9 @@ threaded_runtime::~threaded_runtime() {
 
 std::uint32_t threaded_runtime::workers() const noexcept {
   return crew_->workers();
+}
+replayed_order threaded_runtime::replayed() const noexcept {
+  return crew_->replayed();
 }
 status threaded_runtime::start_status() const noexcept {
   return runtime_->start_status() != status::ok ? runtime_->start_status() : crew_->started();

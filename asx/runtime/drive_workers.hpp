@@ -20,22 +20,32 @@
 //    does not wait for other threads: one that has something to bring holds a foreign handle or a foreign_promise
 //    (inbox.hpp, asx/coro/foreign.hpp). To stop a run from elsewhere: foreign_handle::shut_down, or a signal.
 // 4  A worker with nothing to do sleeps; one of them sees to the timers, and looks around once a millisecond while
-//    others are busy.
+//    others are busy. A foreign handle wakes one of them, which takes in what was said and wakes others for what it
+//    does not do itself; while that one is busy, another one hears the next.
 // 5  Which worker polls whom is not decided by the seed: two runs may have different digests. A run that was recorded
-//    is played again to the same digest (asx/runtime/entry_order.hpp). The lab explores the orders that threads can
-//    have, with as many virtual workers.
+//    is played again to the same digest (asx/runtime/entry_order.hpp): by as many threads, or by one (law 8). The lab
+//    explores the orders that threads can have, with as many virtual workers.
 // 6  Whoever calls run or shutdown is worker 0 from then on, once the thread that was it has come back from what is the
 //    user's in a call of its own: a finalizer there must not wait for that run.
+// 7  Threads that are no workers give way at the gate: between two entries of workers no more than 64 of theirs pass
+//    while a worker waits, however many call and however often.
+// 8  An order is played on one thread, if that is asked for: each worker has a stack of its own, and whoever comes to
+//    the gate when it is another one's turn lets that one go on, in the middle of a poll, too. It is the thread that
+//    made the runtime; another one's run is refused: wrong_thread. The order is always followed to its end: whoever is
+//    next stands at the gate or comes to it, unless its poll waits for something past asx (stuck_after). Past the order
+//    workers take turns, and time stands and jumps: a program that does more than it did comes to its end, the same way
+//    each time. asx/lab/replay_workers.hpp plays, compares and tells. Not on systems without glibc: resource_exhausted.
 //
-// Inside, and so not to wait for another thread, are: moves of messages and the ends of what they were moved from;
-// values of mutex, watch and broadcast, when they are made, looked at by `visit`, and end; the iterators of for_each;
-// what a select polls. A foreign handle wakes every worker that sleeps.
+// Inside, and so not to wait for another thread, are: moves and copies of messages and values, and the ends of what
+// they were moved from; the function of `visit`; the iterators of for_each; what a select polls. Destructors run
+// outside, but for a value of a watch or a broadcast that another one replaces and whose move may throw.
 //
 // Cancel points: none. Threads: any, while it runs; one at a time calls run and shutdown. Either of them beside a run
-// is refused: reentrant. A thread that calls in a loop without a pause can keep workers waiting: the gate is not fair.
+// is refused: reentrant.
 // Lifetime: as runtime.hpp; the threads end with it. Calls of other threads have returned before it goes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "asx/base/config.hpp"
@@ -48,14 +58,30 @@ class entry_order;
 
 struct threads_config {
   std::uint32_t workers = 0;  // 0: one for each processor. More than 64 are 64.
-  bool is_pinned = false;     // Worker n stays on processor n; whoever made the runtime is worker 0, and stays there.
-  bool is_virtual = false;    // Time stands while somebody works, and jumps when nobody does, as in the lab.
+  /// Worker n stays on processor n. Worker 0 is whoever calls run or shutdown: it is there as long as the call lasts,
+  /// and may run where it might before when that returns.
+  bool is_pinned = false;
+  bool is_virtual = false;  // Time stands while somebody works, and jumps when nobody does, as in the lab.
   /// For tests, not 0: threads pause for a moment, drawn from here, wherever they go in or out, and help each other
   /// however short the polls are.
   std::uint64_t disturbance = 0;
   /// One of both, or none: written while it runs, or the order to be played. As many workers as it was recorded with.
+  /// Either keeps a digest at least, whatever the config says of a journal: without one others go in less often.
   entry_order* record = nullptr;
   const entry_order* replay = nullptr;
+  /// With `replay`: no thread is started. Each worker has a stack of its own, and whoever made the runtime goes on with
+  /// one after the other (law 8).
+  bool is_on_one_thread = false;
+  std::size_t stack_bytes = 0;  // Of each worker but the first, then. 0: as much as a thread has.
+  /// And then, not 0: a thread looks on, and a poll that does not come back for so long is fatal (kernel_options).
+  duration stuck_after{};
+};
+
+/// How far an order was played.
+struct replayed_order {
+  std::uint64_t entries = 0;   // That came as they were recorded.
+  bool is_overrun = false;     // Somebody came in after the last one: the program does more than it did.
+  bool is_unfinished = false;  // Whoever runs it, worker 0, was in more often: the program does less, or is not over.
 };
 
 class ASX_API threaded_runtime {
@@ -69,9 +95,12 @@ class ASX_API threaded_runtime {
   [[nodiscard]] runtime& operator*() noexcept { return *runtime_; }
   [[nodiscard]] runtime* operator->() noexcept { return runtime_; }
   [[nodiscard]] std::uint32_t workers() const noexcept;
-  /// As runtime::start_status; resource_exhausted also when the machine has no further threads, invalid_argument when
-  /// the order to be played is of another number of workers or not complete. Nothing runs then: spawn nothing.
+  /// As runtime::start_status; resource_exhausted also when the machine has no further threads or stacks,
+  /// invalid_argument when the order to be played is of another number of workers, of the other kind of time, or not
+  /// complete, or when there is none to be played on one thread. Nothing runs then: spawn nothing.
   [[nodiscard]] status start_status() const noexcept;
+  /// Of one that plays an order; between runs, by the thread that runs it.
+  [[nodiscard]] replayed_order replayed() const noexcept;
 
  private:
   class crew;

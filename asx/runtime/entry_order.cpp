@@ -12,6 +12,8 @@ namespace asx {
 namespace {
 
 constexpr std::array<std::uint8_t, 8> mark = {'a', 's', 'x', 'o', 'r', 'd', 'e', 1};  // The last one: its version.
+constexpr std::uint64_t complete = 1;
+constexpr std::uint64_t in_virtual_time = 2;
 
 // Seven bits a byte, the lowest first; the top bit says that there is more.
 void put(std::vector<std::uint8_t>& to, std::uint64_t number) {
@@ -41,10 +43,11 @@ std::uint64_t check_of(std::span<const std::uint8_t> bytes) noexcept {
 
 }  // namespace
 
-void entry_order::begin(std::uint32_t workers, std::uint64_t seed) noexcept {
+void entry_order::begin(std::uint32_t workers, std::uint64_t seed, bool is_virtual) noexcept {
   *this = {};
   workers_ = workers;
   seed_ = seed;
+  is_virtual_ = is_virtual;
 }
 
 void entry_order::enter(std::uint32_t worker) {
@@ -78,7 +81,7 @@ std::vector<std::uint8_t> entry_order::save() const {
   put(out, workers_);
   put(out, seed_);
   put(out, entries_);
-  put(out, is_complete_ ? 1 : 0);
+  put(out, (is_complete_ ? complete : 0) | (is_virtual_ ? in_virtual_time : 0));
   put(out, whole.who_.size());
   out.insert(out.end(), whole.who_.begin(), whole.who_.end());
   put(out, whole.when_.size());
@@ -100,7 +103,7 @@ status entry_order::load(std::span<const std::uint8_t> bytes, entry_order& out) 
   std::size_t at = mark.size();
   entry_order read;
   std::uint64_t workers = 0;
-  std::uint64_t is_complete = 0;
+  std::uint64_t kind = 0;
   const auto take = [&](std::vector<std::uint8_t>& to) {
     std::uint64_t size = 0;
     if (!get(body, at, size) || size > body.size() - at) return false;
@@ -110,12 +113,14 @@ status entry_order::load(std::span<const std::uint8_t> bytes, entry_order& out) 
     return true;
   };
   const bool is_read = get(body, at, workers) && get(body, at, read.seed_) && get(body, at, read.entries_) &&
-                       get(body, at, is_complete) && take(read.who_) && take(read.when_);
-  if (!is_read || at != body.size() || workers > std::numeric_limits<std::uint32_t>::max()) {
+                       get(body, at, kind) && take(read.who_) && take(read.when_);
+  if (!is_read || at != body.size() || kind > (complete | in_virtual_time) ||
+      workers > std::numeric_limits<std::uint32_t>::max()) {
     return status::invalid_argument;
   }
   read.workers_ = static_cast<std::uint32_t>(workers);
-  read.is_complete_ = is_complete != 0;
+  read.is_complete_ = (kind & complete) != 0;
+  read.is_virtual_ = (kind & in_virtual_time) != 0;
   // Every run is there, and of a worker: who reads it later need not look again.
   std::uint64_t seen = 0;
   for (std::size_t i = 0; i < read.who_.size();) {

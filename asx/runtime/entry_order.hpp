@@ -3,15 +3,19 @@
 //     asx::entry_order order;
 //     { asx::threaded_runtime rt({.workers = 4, .record = &order}); program(*rt); }     // with threads, as they come
 //     { asx::threaded_runtime rt({.workers = 4, .replay = &order}); program(*rt); }     // one at a time, in that order
+//     asx::replay_workers(order, {}, program);     // the same on one thread, compared: asx/lab/replay_workers.hpp
 //
 // 1  What happens in a kernel depends on what was done before, on the clock, and on nothing else. So the same program,
 //    let in in the same order and told the same times, does the same: event by event, to the same digest.
 // 2  It covers programs whose only inputs are asx's: tasks, regions, channels, timers, cx::now. Not covered, and said
 //    by `is_complete`: calls of threads that are not workers, foreign handles, blocking calls. Not covered, and nobody
-//    can say so: what tasks tell each other past asx, such as an atomic, and clocks and draws of their own. A replay of
-//    such a program, or of another one, parts from its record: its digest differs, and it comes to an end of its own -
-//    unless one poll waits for another past asx, which waits for its turn.
-// 3  Entries cost two bytes for each time that another thread comes in; a reading of the clock, one to five.
+//    can say so: what tasks tell each other past asx, such as an atomic, clocks and draws of their own, and, on one
+//    thread, words of theirs that each thread has. A replay of such a program, or of another one, parts from its
+//    record: its digest differs, and it comes to an end of its own - unless one poll waits for another past asx, which
+//    waits for its turn. On one thread that is found, and told (threads_config::stuck_after).
+// 3  It is played by the same build or another one, on this machine or another one: bytes are the same everywhere. What
+//    goes in when is asx's own affair: an order is played by the version of asx that recorded it.
+// 4  Entries cost two bytes for each time that another thread comes in; a reading of the clock, one to five.
 //
 // Cancel points: none. Threads: the runtime's, inside. Lifetime: it outlives the runtime that writes or reads it.
 #pragma once
@@ -31,7 +35,7 @@ namespace asx {
 class ASX_API entry_order {
  public:
   // ---- writing
-  void begin(std::uint32_t workers, std::uint64_t seed) noexcept;
+  void begin(std::uint32_t workers, std::uint64_t seed, bool is_virtual = false) noexcept;
   void enter(std::uint32_t worker);
   void read_clock(instant moment);
   /// Anything else that was measured, and that something depends on.
@@ -42,6 +46,8 @@ class ASX_API entry_order {
   [[nodiscard]] bool is_complete() const noexcept { return is_complete_; }
   [[nodiscard]] std::uint32_t workers() const noexcept { return workers_; }
   [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
+  /// Time stood and jumped: a replay's does, too.
+  [[nodiscard]] bool is_virtual() const noexcept { return is_virtual_; }
   [[nodiscard]] std::uint64_t entries() const noexcept { return entries_; }
 
   /// Everything as bytes, for a file.
@@ -79,6 +85,7 @@ class ASX_API entry_order {
   std::uint64_t seed_ = 0;
   std::uint64_t entries_ = 0;
   bool is_complete_ = true;
+  bool is_virtual_ = false;
   std::vector<std::uint8_t> who_;   // Runs: a worker, and how often it came in in a row.
   std::vector<std::uint8_t> when_;  // Differences of times, in nanoseconds, and what was measured.
   std::uint64_t last_ns_ = 0;

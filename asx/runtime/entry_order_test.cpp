@@ -127,6 +127,21 @@ TEST(entry_order, says_after_it_was_saved_that_others_had_a_say) {
   EXPECT_TRUE(order.is_complete()) << "a new one is";
 }
 
+TEST(entry_order, says_after_it_was_saved_whose_time_it_was) {
+  for (const bool is_virtual : {false, true}) {
+    for (const bool is_spoilt : {false, true}) {
+      entry_order order;
+      order.begin(2, 1, is_virtual);
+      order.enter(1);
+      if (is_spoilt) order.spoil();
+      entry_order read;
+      ASSERT_EQ(entry_order::load(order.save(), read), status::ok);
+      EXPECT_EQ(read.is_virtual(), is_virtual);
+      EXPECT_EQ(read.is_complete(), !is_spoilt);
+    }
+  }
+}
+
 TEST(entry_order, begins_anew_with_nothing_of_the_one_before) {
   entry_order order;
   naive_order naive;

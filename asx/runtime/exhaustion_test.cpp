@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -161,6 +162,107 @@ TEST(exhaustion, a_refused_allocation_refuses_one_call_and_the_program_ends_well
     RecordProperty(is_final ? "all_from_k" : "only_k", std::to_string(all.hits) + " refusals and " +
                                                            std::to_string(all.starts) + " starts in " +
                                                            std::to_string(all.runs));
+  }
+}
+
+// ---- faults on purpose (asx/kernel/fault.hpp) ---------------------------------------------------------------------
+
+/// Strikes at the k-th point of a kind.
+struct one_strike {
+  fault_point what;
+  std::uint64_t at;
+  std::uint64_t seen = 0;
+
+  [[nodiscard]] bool has_struck() const { return seen >= at; }
+  [[nodiscard]] fault_port port() {
+    return {.context = this,
+            .strikes =
+                [](void* self, fault_point p, std::uint64_t) noexcept {
+                  auto& s = *static_cast<one_strike*>(self);
+                  return p == s.what && ++s.seen == s.at;
+                },
+            .message = "struck"};
+  }
+};
+
+/// What the contract says of the limit that a refusal names.
+std::uint64_t value_of(const resource_contract& c, limit_code code) {
+  switch (code) {
+    case limit_code::tasks: return c.max_tasks;
+    case limit_code::regions: return c.max_regions;
+    case limit_code::obligations: return c.max_obligations;
+    case limit_code::timers: return c.max_timers;
+    case limit_code::cancel_queue: return c.max_cancel_queue;
+    case limit_code::cleanup_stack: return c.max_cleanup_entries;
+    case limit_code::finalizers: return c.max_finalizers;
+    case limit_code::mask_depth: return c.max_mask_depth;
+    case limit_code::memory: return c.max_bytes;
+    default: return UINT64_MAX;
+  }
+}
+
+/// In the crowd many points are alike; emulated machines take fewer of all.
+std::uint64_t stride_of(const scenario& what) {
+  return (what.name == "crowd" ? 7U : 1U) * (testing::effort() < 1'000'000 ? 9U : 1U);
+}
+
+TEST(exhaustion, an_admission_that_is_struck_is_refused_as_by_its_limit_and_changes_nothing) {
+  std::array<std::uint64_t, 64> by_limit{};
+  std::uint64_t deferred = 0;
+  for (const scenario& what : scenarios()) {
+    bool was_struck = true;
+    for (std::uint64_t k = 1; was_struck; k += stride_of(what)) {
+      SCOPED_TRACE("admission " + std::to_string(k) + " refused, scenario " + std::string(what.name));
+      one_strike strike{fault_point::admission, k};
+      stage s(stage_config());
+      ASSERT_EQ(s.started, status::ok);
+      s.k().set_faults(strike.port());
+      what.play(s);
+      EXPECT_LE(s.exhausted.size(), 1U) << "one strike refuses one call";
+      for (const event& e : s.exhausted) {
+        EXPECT_EQ(e.b, value_of(s.k().contract(), static_cast<limit_code>(high_half(e.a)))) << name(e.kind);
+        ++by_limit.at(high_half(e.a));
+      }
+      s.end();
+      deferred += s.count(event_kind::cancel_deferred);
+      was_struck = strike.has_struck();
+      s.k().set_faults({});
+      if (HasFailure()) return;
+    }
+  }
+  for (const limit_code code :
+       {limit_code::tasks, limit_code::regions, limit_code::obligations, limit_code::timers, limit_code::cancel_queue,
+        limit_code::cleanup_stack, limit_code::finalizers, limit_code::mask_depth, limit_code::memory}) {
+    EXPECT_GT(by_limit.at(static_cast<std::size_t>(code)), 0U) << static_cast<int>(code) << " was never struck";
+  }
+  EXPECT_GT(deferred, 0U) << "cancels of the kernel's own wait for room (R-14)";
+}
+
+TEST(exhaustion, a_task_that_is_struck_anywhere_answers_and_the_program_ends_well) {
+  for (const fault_point what : {fault_point::cancel, fault_point::poll, fault_point::cost}) {
+    std::uint64_t struck = 0;
+    for (const scenario& which : scenarios()) {
+      bool was_struck = true;
+      for (std::uint64_t k = 1; was_struck; k += stride_of(which)) {
+        SCOPED_TRACE("point " + std::to_string(k) + ", kind " + std::to_string(static_cast<int>(what)) + ", scenario " +
+                     std::string(which.name));
+        one_strike strike{what, k};
+        runtime_config config = stage_config();
+        config.behaviour.ghosts = ghost_mode::on;
+        stage s(config);
+        ASSERT_EQ(s.started, status::ok);
+        s.k().set_faults(strike.port());
+        which.play(s);
+        EXPECT_TRUE(s.exhausted.empty());
+        s.end();
+        was_struck = strike.has_struck();
+        struck += was_struck ? 1U : 0U;
+        s.k().set_faults({});
+        if (HasFailure()) return;
+      }
+    }
+    EXPECT_GT(struck, 0U) << "a sweep that hits nothing proves nothing";
+    RecordProperty("points_" + std::to_string(static_cast<int>(what)), std::to_string(struck));
   }
 }
 

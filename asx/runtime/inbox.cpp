@@ -96,7 +96,9 @@ status inbox::open(const order& what, foreign_handle& out) noexcept {
   };
   if (has_task && t == nullptr) return refuse(status::stale_handle);
   if (park_.unpark == nullptr) return refuse(status::invalid_argument);
-  if (open_ >= max_handles_ || !extension::has_trace(home_, 2)) return refuse(status::resource_exhausted);
+  if (extension::is_full(home_, open_, max_handles_) || !extension::has_trace(home_, 2)) {
+    return refuse(status::resource_exhausted);
+  }
   if (core_ == nullptr && !make_core()) return refuse(status::resource_exhausted);
   foreign_slot& s = *std::exchange(free_, free_->next_free);
   s.number = has_task ? ++last_number_ : loose_bit | ++last_loose_;

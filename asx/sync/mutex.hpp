@@ -10,6 +10,9 @@
 //    is reported, and the next waiter is served. What a holder that was cancelled or panicked left behind is
 //    the next one's to judge: there is no poisoning.
 //
+// R-301  no lock is held while the value is made or destroyed. Its constructor may close the region: then create says
+//        ok, the value is destroyed, and the handle says disconnected.
+//
 // A mutex is a semaphore of one unit with a value beside it. Between polls it is not needed for tasks of one worker: it
 // is for work that spans awaits.
 //
@@ -67,13 +70,21 @@ class mutex {
     semaphore_core* core = nullptr;
     const semaphore_core::value_type kind{sizeof(T), alignof(T),
                                           [](void* value) noexcept { std::destroy_at(static_cast<T*>(value)); }};
-    const inside here(k);  // Its region must not take it down before there is a value.
-    const status s = semaphore_core::create(k, region, 1, kind, name, core);
-    if (s != status::ok) return s;
-    unmade guard{core};
+    status s = status::ok;
+    thing_ref<semaphore_core> made;
+    {
+      const inside here(k);
+      s = semaphore_core::create(k, region, 1, kind, name, core);
+      if (s != status::ok) return s;
+      made = thing_ref<semaphore_core>(*core);
+      core->begin_value();
+    }
+    unmade guard{k, core};
     new (core->value()) T(std::forward<Args>(args)...);
     guard.core = nullptr;
-    out.core_ = thing_ref<semaphore_core>(*core);
+    const inside here(k);
+    core->end_value();  // Its region may have closed meanwhile: then the handle says disconnected.
+    out.core_ = made;
     return s;
   }
   template <class... Args>
@@ -115,9 +126,12 @@ class mutex {
 
  private:
   struct unmade {  // A constructor that throws leaves no mutex.
+    kernel& k;
     semaphore_core* core;
     ~unmade() {
-      if (core != nullptr) core->abandon();
+      if (core == nullptr) return;
+      const inside here(k);
+      core->abandon();
     }
   };
 

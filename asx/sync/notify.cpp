@@ -82,7 +82,7 @@ status notify_core::poll_wait(cx& c, notify_wait& w) noexcept {
   const bool is_new = !w.is_waiting();
   if (is_new) {
     const std::uint32_t most = home.contract().max_channel_waiters;
-    if (waiting_.size() >= most) {
+    if (extension::is_full(home, waiting_.size(), most)) {
       return extension::refuse(home, event_kind::refused_other, number, status::resource_exhausted, limit_code::waiters,
                                most);
     }

@@ -31,14 +31,30 @@ semaphore_core::semaphore_core(kernel& k, std::string_view called, std::uint64_t
       order_(order),
       block_(block) {}
 
+void semaphore_core::begin_value() noexcept {
+  left_ = 0;
+  held_ = total_;
+}
+
+void semaphore_core::end_value() noexcept {
+  left_ = total_;
+  held_ = 0;
+  if (is_orphan_) free();
+}
+
 void semaphore_core::abandon() noexcept {
   destroy_ = nullptr;
+  left_ = total_;
+  held_ = 0;
   free();
 }
 
 void semaphore_core::free() noexcept {
   check();
-  if (destroy_ != nullptr) destroy_(block_);  // It may call back: the mutex is closed, and says so.
+  if (destroy_ != nullptr) {  // It may call back, and others may call: the mutex is closed, and says so.
+    const outside open(home.gate_in_use());
+    destroy_(block_);
+  }
   extension::note(home, event_kind::sync_freed, number, region_number);
   extension::leave_region(*this);
   kernel& k = home;
@@ -59,6 +75,7 @@ void semaphore_core::take_down(owned& self, kernel&) noexcept {
 
 void semaphore_core::close() noexcept {
   if (is_closed_) return;
+  check();
   is_closed_ = true;
   wake_all(extension::note(home, event_kind::sync_closed, number, extension::caller(home), waiters_.size()));
 }
@@ -140,7 +157,7 @@ status semaphore_core::poll_acquire(cx& c, semaphore_wait& w, std::uint64_t unit
   const bool is_new = !w.is_waiting();
   if (is_new) {
     const std::uint32_t most = home.contract().max_channel_waiters;
-    if (waiters_.size() >= most) {
+    if (extension::is_full(home, waiters_.size(), most)) {
       return extension::refuse(home, event_kind::refused_other, number, status::resource_exhausted, limit_code::waiters,
                                most);
     }
@@ -214,9 +231,9 @@ void semaphore_units::release() noexcept {
   semaphore_core& s = *std::exchange(core_, nullptr);
   extension::let_go(*this);
   kernel& k = s.home;
-  const bool is_promised = promise_.generation != 0;
-  s.give_back(count_, 0);
-  if (is_promised) static_cast<void>(k.commit(promise_));
+  const obligation_handle promise = promise_;
+  s.give_back(count_, 0);  // A mutex may end its value, whose destructor may end this.
+  if (promise.generation != 0) static_cast<void>(k.commit(promise));
 }
 
 // The holder ends. What it forgot stays a promise until its region sweeps, and is reported there.

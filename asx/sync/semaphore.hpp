@@ -95,6 +95,10 @@ class ASX_API semaphore_core final : public thing {
   /// `units` above 0, else invalid_argument. A mutex constructs its value at value() right after.
   static status create(kernel& k, region_handle region, std::uint64_t units, const value_type& value,
                        std::string_view called, semaphore_core*& out) noexcept;
+  /// Around that, when it is done outside: its units are held meanwhile, so that its region does not free it.
+  void begin_value() noexcept;
+  /// It may be gone afterwards.
+  void end_value() noexcept;
   /// Takes back what create made, when the value could not be constructed.
   void abandon() noexcept;
 

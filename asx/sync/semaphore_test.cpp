@@ -372,6 +372,28 @@ TEST(mutex, keeps_the_value_while_a_guard_outlives_the_region) {
   EXPECT_EQ(m.try_lock(guard), status::disconnected);
 }
 
+// it was freed under the constructor that closed its region, and the value was made in memory that was gone.
+TEST(mutex, ends_its_value_once_when_the_region_closes_while_it_is_made) {
+  struct closes {
+    closes(runtime& at, region_handle region, int& ended) : ends(ended) {
+      EXPECT_EQ(at.kernel().close(region), status::ok);
+      EXPECT_EQ(ends, 0);
+    }
+    closes(const closes&) = delete;
+    closes& operator=(const closes&) = delete;
+    ~closes() { ++ends; }
+    int& ends;
+  };
+  runtime rt;
+  const region_handle region = testing::must_open(rt, rt.root());
+  int ended = 0;
+  mutex<closes> m;
+  EXPECT_EQ(mutex<closes>::create(rt.kernel(), region, m, "brief", rt, region, ended), status::ok);
+  EXPECT_EQ(ended, 1);
+  mutex_guard<closes> guard;
+  EXPECT_EQ(m.try_lock(guard), status::disconnected);
+}
+
 TEST(mutex, shows_in_the_report_of_what_is_alive) {
   runtime rt;
   mutex<int> m;

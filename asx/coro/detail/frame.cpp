@@ -1,6 +1,7 @@
 #include "asx/coro/detail/frame.hpp"
 
 #include <array>
+#include <bit>
 #include <new>
 
 #include "asx/coro/spawn.hpp"
@@ -78,7 +79,7 @@ bool coro_root::ring() noexcept {
     return false;
   }
   promise_base* p = &std::exchange(waiting_, nullptr)->promise_;
-  while (p->parent != over) p = &p->parent->drop_(*p->parent);  // asx: bounded by the awaits that nest
+  while (p->parent != over) p = &drop_child(*p);  // asx: bounded by the awaits that nest
   over->has_rung_ = true;
   next_ = over->self_;
   return true;
@@ -181,7 +182,28 @@ void coro_root::forget_panics(kernel& home) noexcept {
 void coro_root::unwind() noexcept {
   if (waiting_ == nullptr) return;
   promise_base* p = &std::exchange(waiting_, nullptr)->promise_;
-  while (p->parent != nullptr) p = &p->parent->drop_(*p->parent);  // asx: bounded by the awaits that nest
+  while (p->parent != nullptr) p = &drop_child(*p);  // asx: bounded by the awaits that nest
+}
+
+promise_base& coro_root::drop_child(promise_base& p) noexcept {
+  awaiting_parent& awaits = *p.parent;
+  awaits.drop_(awaits);
+  return awaits.parent_;
+}
+
+bool coro_root::next_site(const void* context, const void*& at, std::source_location& out) noexcept {
+  const auto* p = static_cast<const promise_base*>(at);
+  do {  // asx: bounded by the awaits that nest
+    if (p != nullptr) {
+      p = p->parent == nullptr ? nullptr : &p->parent->parent_;
+    } else if (const waiting_op* const op = static_cast<const coro_root*>(context)->waiting_; op != nullptr) {
+      p = &op->promise_;
+    }
+    if (p == nullptr) return false;
+  } while (p->is_unlisted);
+  at = p;
+  out = std::bit_cast<std::source_location>(p->site);
+  return true;
 }
 
 }  // namespace asx::detail

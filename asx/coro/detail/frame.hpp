@@ -8,22 +8,35 @@
 // A coroutine never resumes another: it says which one comes next and returns here, so that the stack stays flat.
 #pragma once
 
+#include <atomic>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <source_location>
+#include <type_traits>
 #include <utility>
 
+#include "asx/base/atomic_word.hpp"
 #include "asx/base/config.hpp"
 #include "asx/kernel/cx.hpp"
+#include "asx/kernel/gate.hpp"
 #include "asx/model/outcome.hpp"
 
 namespace asx::detail {
 
 class coro_root;
 struct promise_base;
+struct link_seat;
 template <class T>
 class spawned;
+
+/// The place of a co_await: the argument of await_suspend that is left to its default, so that an await which does not
+/// suspend pays nothing for it. It is what a source_location holds, and a plain word: what is of a class type GCC 12
+/// gives room of its own in the frame, for each await. Of an expression of several lines Clang names the first, where
+/// `co_await` stands, and GCC 12 outside of templates the last.
+using site_word = const void*;
+static_assert(sizeof(std::source_location) == sizeof(site_word) && std::is_trivially_copyable_v<std::source_location>);
 
 /// What a frame is aligned to, and so the most that its locals, its parameters and its value may ask for.
 inline constexpr std::size_t frame_alignment = 64;
@@ -60,12 +73,14 @@ class alarm;
 class awaiting_parent {
  public:
   using done_function = void (*)(awaiting_parent& self) noexcept;
-  /// Destroys the child where it stands, and says who awaited it.
-  using drop_function = promise_base& (*)(awaiting_parent& self) noexcept;
-  awaiting_parent(done_function done, drop_function drop) noexcept : done_(done), drop_(drop) {}
+  /// Destroys the child where it stands.
+  using drop_function = void (*)(awaiting_parent& self) noexcept;
+  awaiting_parent(promise_base& parent, done_function done, drop_function drop) noexcept
+      : parent_(parent), done_(done), drop_(drop) {}
 
  protected:
   ~awaiting_parent() = default;
+  promise_base& parent_;
 
  private:
   friend class coro_root;
@@ -89,6 +104,8 @@ class ASX_API coro_root {
 
   /// True when the first coroutine has ended.
   [[nodiscard]] bool run();
+  /// Where the coroutines stand, for lists: between two polls each of them but the innermost awaits the next.
+  [[nodiscard]] static bool next_site(const void* context, const void*& at, std::source_location& out) noexcept;
 
   /// Keeps the text of a panic that passes through this task, as long as somebody can read the task's value, and gives
   /// what was kept: a plain sentence when there was no memory for it. Each takes a block of the runtime's.
@@ -104,9 +121,20 @@ class ASX_API coro_root {
   void unwind() noexcept;
   /// While the task's region is there.
   void forget_panics(kernel& home) noexcept;
+  /// The task has ended: whoever is linked with it hears of it, if that is for them, and the links are gone.
+  void end_links() noexcept {
+    // Relaxed: a link is made inside, before the task has ended there; what others take away since need not be seen.
+    // Where there is an order, who looks at what others change goes in (asx/kernel/gate.hpp).
+    if (links_.load(std::memory_order_relaxed) != nullptr || may_have_orders()) [[unlikely]]
+      tell_linked();
+  }
 
  private:
   friend class alarm;
+  friend class link_group;
+  void tell_linked() noexcept;
+  /// Destroys the coroutine of `p`, and gives the one that awaited it.
+  [[nodiscard]] static promise_base& drop_child(promise_base& p) noexcept;
   [[nodiscard]] bool yield_now() noexcept;
   /// True when a limit was over, and its coroutines are gone.
   [[nodiscard]] bool ring() noexcept;
@@ -120,12 +148,13 @@ class ASX_API coro_root {
   std::uint32_t coop_limit_;
   alarm* alarms_ = nullptr;  // The innermost.
   struct panic_block* panic_ = nullptr;
+  atomic_word<link_seat*> links_{nullptr};  // Written inside. The newest first.
 };
 
 class ASX_API alarm : public awaiting_parent {
  public:
   alarm(promise_base& parent, duration limit, done_function done, drop_function drop) noexcept
-      : awaiting_parent(done, drop), parent_(parent), limit_(limit) {}
+      : awaiting_parent(parent, done, drop), limit_(limit) {}
   alarm(const alarm&) = delete;
   alarm& operator=(const alarm&) = delete;
 
@@ -137,7 +166,6 @@ class ASX_API alarm : public awaiting_parent {
   /// Looks at the clock, and sees to it that the task is woken in time.
   [[nodiscard]] bool is_over(cx& c) noexcept;
 
-  promise_base& parent_;
   std::coroutine_handle<> self_;
   bool has_rung_ = false;
 
@@ -210,10 +238,14 @@ struct ASX_API promise_base {
 
   coro_root* root = nullptr;
   awaiting_parent* parent = nullptr;
-  std::uint64_t ended_detail = 0;  // Said one by one: an `ending` would be half padding, in every frame.
+  union {                        // A word of every frame: one that has ended stands nowhere.
+    site_word site = nullptr;    // Of its last co_await, for lists; until it has ended,
+    std::uint64_t ended_detail;  // and then this. Said one by one: an `ending` would be half padding.
+  };
   status ended_code = status::ok;
   bool is_panic = false;
   bool is_ended = false;
+  bool is_unlisted = false;  // One of asx's own: lists name the place where it is awaited, and not where it stands.
 #if defined(__cpp_exceptions)
   std::exception_ptr thrown;
 #endif

@@ -127,6 +127,7 @@ struct task_lines : place, list_hook<struct region_tasks_tag>, list_hook<struct 
   bool has_panic_text : 1 = false;  // Since its life began.
   bool is_held : 1 = false;         // By a join handle.
   bool is_polled : 1 = false;       // By whichever thread, from its dispatch until it is parked, queued or ended.
+  bool tells_sites : 1 = false;     // Where it stands: kernel::sites_.
   cancel_kind deferred_kind = cancel_kind::user;  // While it is in the retry list.
   std::uint8_t pins = 0;  // The kernel itself, while user code runs that might let go of the last handle.
 
@@ -171,7 +172,7 @@ struct task_record : task_lines, list_hook<struct retry_tag> {
   std::uint64_t granted_polls = unlimited;
   std::uint64_t granted_cost = unlimited;
 
-  std::uint64_t queued_by = 0;
+  std::uint64_t queued_by = 0;  // The event that queued it last; of its end, once it has ended.
   std::uint64_t asked_by =
       0;  // The event that asked it to cancel, in force now; before it, the one that deferred that.
   short_name name;

@@ -1,0 +1,121 @@
+#include "asx/coro/link.hpp"
+
+#include <array>
+#include <cstdio>
+#include <new>
+#include <string_view>
+#include <utility>
+
+namespace asx::detail {
+
+namespace {
+
+constexpr std::size_t front_bytes = 16;  // Of the group itself, so that its seats are aligned.
+static_assert(sizeof(link_group) <= front_bytes && alignof(link_seat) <= front_bytes);
+
+const extension::task_record& record_of(const coro_root& root) noexcept {
+  cx c = root.context;
+  return extension::task_of(c);
+}
+
+}  // namespace
+
+std::size_t link_group::bytes_of(std::size_t count) noexcept {
+  return front_bytes + count * sizeof(link_seat);
+}
+
+std::span<link_seat> link_group::seats() noexcept {
+  auto* const first = reinterpret_cast<link_seat*>(reinterpret_cast<std::byte*>(this) + front_bytes);
+  return {std::launder(first), seats_};
+}
+
+bool link_group::acts(link_policy policy, const coro_root& ended) noexcept {
+  return policy == link_policy::any_end || extension::end_of(record_of(ended)) != outcome_kind::ok;
+}
+
+// The reason has the task's number and place already; its text is for people.
+void link_group::ask(kernel& k, coro_root& who, const coro_root& ended) noexcept {
+  const extension::task_record& from = record_of(ended);
+  const outcome_kind how = extension::end_of(from);
+  std::array<char, 96> text{};
+  const auto view = [](std::string_view of) { return static_cast<int>(of.size()); };
+  const std::string_view name_of_it = extension::name_of(from);
+  const std::string_view kind = name(how);
+  const std::string_view code = how == outcome_kind::err ? name(extension::failure_of(from)) : std::string_view();
+  std::snprintf(text.data(), text.size(), "linked task %llu%s%.*s%s ended %.*s%s%.*s",
+                static_cast<unsigned long long>(extension::number_of(from)), name_of_it.empty() ? "" : " '",
+                view(name_of_it), name_of_it.data(), name_of_it.empty() ? "" : "'", view(kind), kind.data(),
+                code.empty() ? "" : " ", view(code), code.data());
+  extension::exit_linked(k, extension::task_of(who.context), from, text.data());
+}
+
+void link_group::enter(link_seat& seat) noexcept {
+  // Relaxed, here and below: whoever changes it is inside.
+  seat.older = seat.who->links_.load(std::memory_order_relaxed);
+  if (seat.older != nullptr) seat.older->newer = &seat;
+  seat.who->links_.store(&seat, std::memory_order_relaxed);
+}
+
+void link_group::leave(link_seat& seat) noexcept {
+  if (seat.older != nullptr) seat.older->newer = seat.newer;
+  if (seat.newer != nullptr) {
+    seat.newer->older = seat.older;
+  } else {
+    seat.who->links_.store(seat.older, std::memory_order_relaxed);
+  }
+  seat.who = nullptr;
+}
+
+status link_group::make(kernel& k, link_policy policy, std::span<coro_root* const> members) noexcept {
+  const inside here(k);
+  std::uint32_t alive = 0;
+  for (const coro_root* const one : members) {
+    if (!extension::has_ended(record_of(*one))) {
+      ++alive;
+    } else if (acts(policy, *one)) {  // The first of them, in the order given, tells the others.
+      for (coro_root* const other : members) {
+        if (other != one) ask(k, *other, *one);
+      }
+      extension::settle(k);
+      return status::ok;
+    }
+  }
+  if (alive < 2) return status::ok;
+  const std::size_t bytes = bytes_of(alive);
+  void* const block = extension::take_block(k, nominal_bytes::frame, bytes, alignof(std::max_align_t));
+  if (block == nullptr) return status::resource_exhausted;
+  auto* const group = new (block) link_group(policy, alive);
+  link_seat* seat = reinterpret_cast<link_seat*>(static_cast<std::byte*>(block) + front_bytes);
+  for (coro_root* const one : members) {
+    if (extension::has_ended(record_of(*one))) continue;
+    enter(*new (seat++) link_seat{one, group});
+  }
+  return status::ok;
+}
+
+void link_group::end(kernel& k, link_seat& seat) noexcept {
+  link_group& group = *seat.group;
+  const coro_root& ended = *seat.who;
+  leave(seat);
+  const bool is_told = acts(group.policy_, ended);
+  std::uint32_t left = 0;
+  for (const link_seat& other : group.seats()) left += other.who != nullptr ? 1 : 0;
+  if (!is_told && left > 1) return;
+  for (link_seat& other : group.seats()) {  // None of them ends in here: asking runs nobody.
+    if (other.who == nullptr) continue;
+    // Before it leaves: once it has no link, its task ends without coming in.
+    if (is_told) ask(k, *other.who, ended);
+    leave(other);
+  }
+  extension::give_block(k, nominal_bytes::frame, &group, bytes_of(group.seats_), alignof(std::max_align_t));
+}
+
+void coro_root::tell_linked() noexcept {
+  kernel& k = context.kernel();
+  const inside here(k);
+  while (link_seat* const seat = links_.load(std::memory_order_relaxed)) {  // asx: bounded by its links
+    link_group::end(k, *seat);
+  }
+}
+
+}  // namespace asx::detail

@@ -1,0 +1,139 @@
+// Recorded orders of one worker, which needs no thread: what is compared, judged and told. Several workers, and stacks
+// that take turns, are in tests/stress/workers_one_thread_stress.cpp.
+#include "asx/lab/replay_workers.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+#include "asx/coro/run.hpp"
+#include "asx/coro/spawn.hpp"
+#include "asx/coro/time.hpp"
+
+namespace asx {
+namespace {
+
+using whole_program = std::function<void(runtime&)>;
+
+template <class F>
+whole_program running(F f) {
+  return [f](runtime& rt) {
+    static_cast<void>(run_in(rt, f));
+    static_cast<void>(rt.shutdown());
+  };
+}
+
+task<> ticks(cx c, std::uint64_t times) {
+  for (std::uint64_t i = 0; i < times; ++i) {
+    co_await start(c, [](cx) -> task<> { co_await yield(); });
+    co_await sleep(duration::microseconds(10));
+  }
+}
+whole_program ticking(std::uint64_t times) {
+  return running([times](cx c) { return ticks(c, times); });
+}
+
+struct recorded_run {
+  entry_order order;
+  live_recording journal;
+  digest128 digest{};
+};
+
+recorded_run record(const whole_program& all, bool is_virtual = false) {
+  recorded_run out;
+  threaded_runtime rt({.workers = 1, .is_virtual = is_virtual, .record = &out.order}, {.seed = 3});
+  all(*rt);
+  out.digest = rt->journal().digest();
+  EXPECT_EQ(read_recording(rt->journal(), out.journal), status::ok);
+  return out;
+}
+
+TEST(replay_workers, gives_the_same_run_in_virtual_time_and_on_a_clock) {
+  for (const bool is_virtual : {false, true}) {
+    const recorded_run there = record(ticking(5), is_virtual);
+    EXPECT_EQ(there.order.is_virtual(), is_virtual);
+    const workers_replay again =
+        replay_workers(there.order, {.seed = 4}, ticking(5), {.journal = &there.journal, .digest = there.digest});
+    EXPECT_TRUE(again.is_same()) << again.report() << "the seed is the order's";
+    EXPECT_EQ(again.entries, there.order.entries());
+    EXPECT_NE(again.report().find("the same run"), std::string::npos);
+    EXPECT_EQ(again.finding, "");
+  }
+}
+
+TEST(replay_workers, tells_the_first_event_that_differs) {
+  const recorded_run there = record(ticking(5), true);
+  const workers_replay other = replay_workers(there.order, {}, running([](cx c) -> task<> {
+                                                co_await start(c, [](cx) -> task<> { co_await yield(); });
+                                                co_await sleep(duration::microseconds(11));
+                                              }),
+                                              {.journal = &there.journal});
+  EXPECT_FALSE(other.is_same());
+  ASSERT_TRUE(other.found.run);
+  EXPECT_EQ(other.found.run->kind, event_kind::timer_registered) << other.report();
+}
+
+TEST(replay_workers, tells_another_digest_and_another_number_of_entries) {
+  const recorded_run there = record(ticking(5), true);
+  const workers_replay other = replay_workers(there.order, {}, ticking(6), {.digest = there.digest});
+  EXPECT_NE(other.report().find("the program is another"), std::string::npos) << other.report();
+  EXPECT_NE(other.report().find("does more now"), std::string::npos) << other.report();
+  const workers_replay less = replay_workers(there.order, {}, ticking(4));
+  EXPECT_NE(less.report().find("did more when it was recorded"), std::string::npos) << less.report();
+}
+
+TEST(replay_workers, follows_a_journal_that_was_cut_as_far_as_it_goes) {
+  recorded_run there = record(ticking(5), true);
+  there.journal.events.resize(there.journal.events.size() / 2);
+  there.journal.is_whole = false;
+  const workers_replay again = replay_workers(there.order, {}, ticking(5), {.journal = &there.journal});
+  EXPECT_TRUE(again.is_same()) << again.report();
+  EXPECT_EQ(again.found.compared, there.journal.events.size());
+}
+
+TEST(replay_workers, plays_a_program_that_leaves_the_end_to_its_runtime) {
+  const whole_program all = [](runtime& rt) { static_cast<void>(run_in(rt, [](cx c) { return ticks(c, 2); })); };
+  entry_order order;
+  {
+    threaded_runtime rt({.workers = 1, .is_virtual = true, .record = &order});
+    all(*rt);
+  }
+  EXPECT_TRUE(replay_workers(order, {}, all).is_same());
+}
+
+TEST(replay_workers, judges_the_run_that_it_played) {
+  const whole_program leaks = running([](cx c) -> task<> {
+    obligation_handle promised;
+    EXPECT_EQ(c.kernel().reserve(c.region(), promised), status::ok);
+    co_await yield();
+  });
+  const recorded_run there = record(leaks, true);
+  const workers_replay again = replay_workers(there.order, {}, leaks, {.digest = there.digest});
+  EXPECT_TRUE(again.is_same()) << again.report();
+  EXPECT_EQ(again.finding, "1 obligations leaked");
+  EXPECT_NE(again.report().find("found: 1 obligations leaked"), std::string::npos);
+
+  const whole_program fails = running([](cx c) -> task<> {
+    co_await start(c, [](cx) -> task<> {
+      co_await yield();
+      co_await fail(status::full);
+    });
+  });
+  const recorded_run lost = record(fails, true);
+  const workers_replay heard = replay_workers(lost.order, {}, fails, {.digest = lost.digest});
+  EXPECT_TRUE(heard.is_same()) << heard.report();
+  EXPECT_NE(heard.finding.find("which nobody joined"), std::string::npos) << heard.finding;
+}
+
+TEST(replay_workers, plays_nothing_that_is_not_whole) {
+  recorded_run there = record(ticking(1), true);
+  there.order.spoil();
+  const workers_replay none = replay_workers(there.order, {}, [](runtime&) { ADD_FAILURE(); });
+  EXPECT_EQ(none.code, status::invalid_argument);
+  EXPECT_FALSE(none.is_same());
+  EXPECT_NE(none.report().find("not played"), std::string::npos) << none.report();
+}
+
+}  // namespace
+}  // namespace asx
