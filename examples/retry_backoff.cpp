@@ -27,6 +27,11 @@ task<> program(cx c) {
   const retry_policy hasty{.attempts = 2};
   const auto failed = co_await attempt(retry(c, hasty, flaky{calls, 9}));
   std::cout << "given up: " << name(failed.error().code) << '\n';
+
+  calls = 0;
+  const retry_policy punctual{.attempts = 9, .limit = duration::milliseconds(40)};
+  const auto late = co_await attempt(retry(c, punctual, flaky{calls, 9}));
+  std::cout << "no time for another call: " << name(late.error().code) << '\n';
 }
 // end: retry
 

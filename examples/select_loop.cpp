@@ -7,14 +7,9 @@ using namespace asx;
 task<> serve(cx, receiver<int> requests, notify stop) {
   for (;;) {
     const auto next = co_await select(wait(stop), recv(requests), sleep(duration::milliseconds(50)));
-    if (next.index() == 0) break;  // Asked to stop.
-    if (next.index() == 2) {
-      std::puts("nobody came for 50 ms");
-    } else if (const auto& request = std::get<1>(next)) {
-      std::printf("request %d\n", *request);
-    } else {
-      break;  // No sender is left.
-    }
+    const auto* const request = std::get_if<1>(&next);                  // Null: stopped, or nobody came.
+    if (next.index() == 0 || (request != nullptr && !*request)) break;  // Stopped, or no sender is left.
+    request == nullptr ? std::puts("nobody came for 50 ms") : std::printf("request %d\n", **request);
   }
   std::puts("the server goes home");
 }

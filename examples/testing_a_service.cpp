@@ -30,9 +30,11 @@ void tell(const char* what, const lab_result& r) {
 // cut: main
 int main() {
   tell("50 schedules:", explore({.seeds = 50}, a_day(false)));
-  tell("cancelled anywhere:", sweep({}, lab_fault::cancel, a_day(false)));
-  tell("out of polls anywhere:", sweep({}, lab_fault::polls, a_day(false)));
-  tell("out of memory anywhere:", sweep({}, lab_fault::memory, a_day(false)));
+  tell("anybody cancelled:", sweep({}, lab_fault::cancel, a_day(false)));
+  tell("anything refused:", sweep({}, lab_fault::admission, a_day(false)));
+  tell("anybody out of polls:", sweep({}, lab_fault::polls, a_day(false)));
+  tell("out of memory:", sweep({}, lab_fault::memory, a_day(false)));
   tell("the careless one:", explore({.seeds = 50}, a_day(true)));
+  tell("the same, cancelled:", sweep({}, lab_fault::cancel, a_day(true)));
 }
 // end: main

@@ -6,14 +6,19 @@
 Each snippet is a whole program with one mistake. Its twin, with the mistake mended, must compile, so that no snippet is
 wrong for another reason than the one it is here for.
 """
+import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 
 HEAD = """#include <asx/asx.hpp>
 #include <coroutine>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 using namespace asx;
 task<int> worker(cx, int n) { co_return n; }
 struct order { int number; std::string text; };
@@ -94,30 +99,211 @@ CASES = [
      "task<> f(cx, sender<order>& tx) { co_await send(tx, order{1, \"tea\"}); }",
      "task<> f(cx, sender<order>& tx) { auto o = order{1, \"tea\"}; co_await send(tx, moved(o)); }",
      "an aggregate that owns something must have a name here", "g++-12"),
+    # ---- combinators
+    ("a race of tasks",
+     "task<> f(cx c) { (void)co_await race(c, worker(c, 1), worker(c, 2)); }",
+     "task<> f(cx c) { auto g = [](cx own) { return worker(own, 1); }; (void)co_await race(c, g, g); }",
+     "pass the function, and not the task that it returned", None),
+    ("join_all of operations",
+     "task<> f(cx c, receiver<int>& rx) { co_await join_all(c, recv(rx), sleep(duration{1})); }",
+     "task<> f(cx, receiver<int>& rx) { (void)co_await select(recv(rx), sleep(duration{1})); }",
+     "this takes functions that run as tasks, and not operations", None),
+    ("a race of lambdas without a cx",
+     "task<> f(cx c) { (void)co_await race(c, []() -> int { return 1; }); }",
+     "task<> f(cx c) { (void)co_await race(c, [](cx) -> task<int> { co_return 1; }); }",
+     "it cannot be called with a cx alone", None),
+    ("first_ok of functions that take more",
+     "task<> f(cx c) { (void)co_await first_ok(c, worker, worker); }",
+     "task<> f(cx c) { auto g = [](cx own) { return worker(own, 1); }; (void)co_await first_ok(c, g, g); }",
+     "it cannot be called with a cx alone", None),
+    ("a race of functions that are no coroutines",
+     "int g(cx) { return 1; } task<> f(cx c) { (void)co_await race(c, g, g); }",
+     "task<int> g(cx) { co_return 1; } task<> f(cx c) { (void)co_await race(c, g, g); }",
+     "it must return an asx::task<T>", None),
+    ("a race of different types",
+     "task<int> a(cx); task<std::string> b(cx); task<> f(cx c) { (void)co_await race(c, a, b); }",
+     "task<int> a(cx); task<int> b(cx); task<> f(cx c) { (void)co_await race(c, a, b); }",
+     "those who compete give the same type", None),
+    ("first_ok of different types",
+     "task<int> a(cx); task<> b(cx); task<> f(cx c) { (void)co_await first_ok(c, a, b); }",
+     "task<int> a(cx); task<int> b(cx); task<> f(cx c) { (void)co_await first_ok(c, a, b); }",
+     "those who compete give the same type", None),
+    ("a race without a cx",
+     "task<int> a(cx); task<> f(cx) { (void)co_await race(a, a); }",
+     "task<int> a(cx); task<> f(cx c) { (void)co_await race(c, a, a); }",
+     "the first argument is the cx", None),
+    ("a race of nobody",
+     "task<> f(cx c) { (void)co_await race(c); }",
+     "task<int> a(cx); task<> f(cx c) { (void)co_await race(c, a); }",
+     "there must be somebody to wait for", None),
+    ("a quorum without a number",
+     "task<int> a(cx); task<> f(cx c) { (void)co_await quorum(c, a, a, a); }",
+     "task<int> a(cx); task<> f(cx c) { (void)co_await quorum(c, 2, a, a, a); }",
+     "how many are enough comes before the functions", None),
+    ("a quorum of tasks",
+     "task<> f(cx c) { (void)co_await quorum(c, 1, worker(c, 1), worker(c, 2)); }",
+     "task<int> a(cx); task<> f(cx c) { (void)co_await quorum(c, 1, a, a); }",
+     "pass the function, and not the task that it returned", None),
+    ("a quorum of different types",
+     "task<int> a(cx); task<long> b(cx); task<> f(cx c) { (void)co_await quorum(c, 1, a, b); }",
+     "task<int> a(cx); task<int> b(cx); task<> f(cx c) { (void)co_await quorum(c, 1, a, b); }",
+     "those who compete give the same type", None),
+    ("a retry of a task",
+     "task<> f(cx c) { co_await retry(c, {.attempts = 2}, worker(c, 1)); }",
+     "task<> f(cx c) { co_await retry(c, {.attempts = 2}, [](cx own) { return worker(own, 1); }); }",
+     "pass the function, and not the task that it returned", None),
+    ("a retry without a policy",
+     "task<int> a(cx); task<> f(cx c) { co_await retry(c, a); }",
+     "task<int> a(cx); task<> f(cx c) { co_await retry(c, {}, a); }",
+     "retry takes a cx, a policy and a function", None),
+    ("a retry by a number",
+     "task<int> a(cx); task<> f(cx c) { co_await retry(c, 3, a); }",
+     "task<int> a(cx); task<> f(cx c) { co_await retry(c, {.attempts = 3}, a); }",
+     "retry takes a cx, a policy and a function", None),
+    ("for_each without a limit",
+     "task<> f(cx c) { std::vector<int> v; co_await for_each(c, v, [](cx, int&) -> task<> { co_return; }, 3); }",
+     "task<> f(cx c) { std::vector<int> v; co_await for_each(c, v, 3, [](cx, int&) -> task<> { co_return; }); }",
+     "the number of items that are handled at once comes before the function", None),
+    ("for_each with a function that takes no item",
+     "task<> f(cx c) { std::vector<int> v; co_await for_each(c, v, 3, [](cx) -> task<> { co_return; }); }",
+     "task<> f(cx c) { std::vector<int> v; co_await for_each(c, v, 3, [](cx, int) -> task<> { co_return; }); }",
+     "the function is called with a cx and an item of the range", None),
+    ("for_each with a function that is no coroutine",
+     "task<> f(cx c) { std::vector<int> v; co_await for_each(c, v, 3, [](cx, int&) {}); }",
+     "task<> f(cx c) { std::vector<int> v; co_await for_each(c, v, 3, [](cx, int&) -> task<> { co_return; }); }",
+     "the function is called with a cx and an item of the range", None),
+    ("for_each over an array",
+     "task<> f(cx c) { int v[3] = {}; co_await for_each(c, v, 3, [](cx, int&) -> task<> { co_return; }); }",
+     "task<> f(cx c) { int v[3] = {}; co_await for_each(c, std::span(v), 3, [](cx, int&) -> task<> { co_return; }); }",
+     "for_each takes a range that it can keep", None),
+    ("a function that can only be moved, and is not",
+     "task<> f(cx c) { auto g = [p = std::make_unique<int>()](cx) -> task<int> { co_return *p; };"
+     "(void)co_await race(c, g); }",
+     "task<> f(cx c) { auto g = [p = std::make_unique<int>()](cx) -> task<int> { co_return *p; };"
+     "(void)co_await race(c, moved(g)); }",
+     "this one cannot be copied", None),
+    # ---- select
+    ("a select of tasks",
+     "task<> f(cx c) { (void)co_await select(worker(c, 1), sleep(duration{1})); }",
+     "task<> f(cx c) { auto h = co_await start(c, worker, 1); (void)co_await select(join(h), sleep(duration{1})); }",
+     "select waits for operations, and a coroutine runs as a task", None),
+    ("a select of functions",
+     "task<> g(cx); task<> f(cx) { (void)co_await select(g, sleep(duration{1})); }",
+     "task<> g(cx); task<> f(cx c) { (void)co_await race(c, g); }",
+     "select waits for operations, and a coroutine runs as a task", None),
+    ("a select of a receiver",
+     "task<> f(cx, receiver<int>& rx) { (void)co_await select(rx, sleep(duration{1})); }",
+     "task<> f(cx, receiver<int>& rx) { (void)co_await select(recv(rx), sleep(duration{1})); }",
+     "select takes operations: recv(rx)", None),
+    ("a select of a duration",
+     "task<> f(cx, receiver<int>& rx) { (void)co_await select(recv(rx), duration::seconds(1)); }",
+     "task<> f(cx, receiver<int>& rx) { (void)co_await select(recv(rx), sleep(duration::seconds(1))); }",
+     "select takes operations: recv(rx)", None),
+    ("a select of a handle",
+     "task<> f(cx c) { auto h = co_await start(c, worker, 1); (void)co_await select(h, sleep(duration{1})); }",
+     "task<> f(cx c) { auto h = co_await start(c, worker, 1); (void)co_await select(join(h), sleep(duration{1})); }",
+     "select takes operations: recv(rx)", None),
+    ("a select of an operation that has a name",
+     "task<> f(cx, receiver<int>& rx) { auto op = recv(rx); (void)co_await select(op, sleep(duration{1})); }",
+     "task<> f(cx, receiver<int>& rx) { auto op = recv(rx); (void)co_await select(std::ref(op), sleep(duration{1})); }",
+     "an operation is selected where it is made, or moved", None),
+    ("a select of the name of one that does not come back",
+     "task<> f(cx, notify n) { auto op = wait(n); (void)co_await select(std::ref(op), sleep(duration{1})); }",
+     "task<> f(cx, notify n) { (void)co_await select(wait(n), sleep(duration{1})); }",
+     "std::ref in a select is for an operation that can be given up and asked again", None),
+    ("a fair select of a receiver",
+     "task<> f(cx, receiver<int>& rx) { (void)co_await select_fair(rx, sleep(duration{1})); }",
+     "task<> f(cx, receiver<int>& rx) { (void)co_await select_fair(recv(rx), sleep(duration{1})); }",
+     "select takes operations: recv(rx)", None),
+    # ---- blocks, limits, links, programs
+    ("a region with options around a task",
+     "task<> f(cx c) { co_await region(c, {.name = \"b\"}, worker(c, 1)); }",
+     "task<> f(cx c) { co_await region(c, {.name = \"b\"}, worker, 1); }",
+     "pass the function and its arguments, not the task that it returned", None),
+    ("a region around a lambda without a cx",
+     "task<> f(cx c) { co_await region(c, []() -> int { return 1; }); }",
+     "task<> f(cx c) { co_await region(c, [](cx) -> task<> { co_return; }); }",
+     "it cannot be called with a cx and these arguments", None),
+    ("a region around an operation",
+     "task<> f(cx c, receiver<int>& rx) { co_await region(c, recv(rx)); }",
+     "task<> f(cx, receiver<int>& rx) { co_await recv(rx); }",
+     "this takes a function that runs as a task, and not an operation", None),
+    ("a limit behind the function",
+     "task<> f(cx c) { co_await with_timeout(c, worker, duration::seconds(1), 1); }",
+     "task<> f(cx c) { co_await with_timeout(c, duration::seconds(1), worker, 1); }",
+     "the limit comes before the function, and is an asx::duration", None),
+    ("a limit that is a number",
+     "task<> f(cx c) { co_await with_timeout(c, 5, worker, 1); }",
+     "task<> f(cx c) { co_await with_timeout(c, duration::seconds(5), worker, 1); }",
+     "the limit comes before the function, and is an asx::duration", None),
+    ("a limit on an operation",
+     "task<> f(cx c, receiver<int>& rx) { co_await with_timeout(c, duration{1}, recv(rx)); }",
+     "task<> f(cx, receiver<int>& rx) { (void)co_await select(recv(rx), sleep(duration{1})); }",
+     "this takes a function that runs as a task, and not an operation", None),
+    ("a start with options of a task",
+     "task<> f(cx c) { co_await start(c, {.name = \"w\"}, worker(c, 1)); }",
+     "task<> f(cx c) { co_await start(c, {.name = \"w\"}, worker, 1); }",
+     "pass the function and its arguments, not the task that it returned", None),
+    ("a link between results of spawn",
+     "task<> f(cx c) { auto a = spawn(c, worker, 1); auto b = spawn(c, worker, 2); (void)link(a, b); co_return; }",
+     "task<> f(cx c) { auto a = spawn(c, worker, 1); auto b = spawn(c, worker, 2);"
+     "(void)link(a.handle, b.handle); co_return; }",
+     "link takes the handles of tasks that were started", None),
+    ("a link of one",
+     "task<> f(cx c) { auto a = co_await start(c, worker, 1); (void)link(a); }",
+     "task<> f(cx c) { auto a = co_await start(c, worker, 1); auto b = co_await start(c, worker, 1); (void)link(a, b); }",
+     "a link is between two tasks or more", None),
+    ("a join of what spawn gave",
+     "task<> f(cx c) { auto s = spawn(c, worker, 1); (void)co_await join(s); }",
+     "task<> f(cx c) { auto s = spawn(c, worker, 1); (void)co_await join(s.handle); }",
+     "join takes the handle of what spawn gave", None),
+    ("a join of a handle without a name",
+     "task<> f(cx c) { (void)co_await join(co_await start(c, worker, 1)); }",
+     "task<> f(cx c) { auto h = co_await start(c, worker, 1); (void)co_await join(h); }",
+     "a handle that is joined has a name", None),
+    ("a program that is no coroutine",
+     "int g(cx) { return 1; } int main() { return run(g).is_ok() ? 0 : 1; }",
+     "task<int> g(cx) { co_return 1; } int main() { return run(g).is_ok() ? 0 : 1; }",
+     "it must return an asx::task<T>", None),
 ]
 
 
-def compile_text(compiler, text):
-    done = subprocess.run([compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-I.", "-x", "c++", "-"],
-                          input=HEAD + text + "\n", capture_output=True, text=True, check=False)
+FLAGS = ["-std=c++20", "-Wall", "-Wextra", "-Werror", "-I."]
+
+
+def macros_of(compiler):
+    done = subprocess.run([compiler, "-dM", "-E", "-x", "c++", "/dev/null"], capture_output=True, text=True, check=True)
+    return dict(line.split(" ", 2)[1:] for line in done.stdout.splitlines() if line.count(" ") >= 2)
+
+
+def parse_head(compiler, is_clang, directory):
+    """The headers are parsed once: what is compiled behind that takes a tenth of the time."""
+    head = pathlib.Path(directory) / "head.hpp"
+    head.write_text(HEAD)
+    parsed = str(head) + (".pch" if is_clang else ".gch")
+    subprocess.run([compiler, *FLAGS, "-x", "c++-header", str(head), "-o", parsed], check=True)
+    return ["-include-pch", parsed] if is_clang else ["-include", str(head)]
+
+
+def compile_text(compiler, head, text):
+    done = subprocess.run([compiler, *FLAGS, "-fsyntax-only", *head, "-x", "c++", "-"], input=text + "\n",
+                          capture_output=True, text=True, check=False)
     return done.returncode, done.stderr
 
 
-def is_old_gcc(compiler):
-    done = subprocess.run([compiler, "-dM", "-E", "-x", "c++", "/dev/null"], capture_output=True, text=True, check=True)
-    macros = dict(line.split(" ", 2)[1:] for line in done.stdout.splitlines() if line.count(" ") >= 2)
-    return "__clang__" not in macros and int(macros.get("__GNUC__", "99")) < 13
-
-
-def judge(compiler):
+def judge(compiler, directory):
     wrong, seen = [], 0
+    macros = macros_of(compiler)
+    is_clang = "__clang__" in macros
+    is_old_gcc = not is_clang and int(macros.get("__GNUC__", "99")) < 13
+    head = parse_head(compiler, is_clang, directory)
     for name, mistake, mended, says, only in CASES:
-        code, told = compile_text(compiler, mended)
+        code, told = compile_text(compiler, head, mended)
         if code != 0:
             wrong.append(f"{compiler}: {name}: the mended program does not compile:\n{told[:600]}")
-        if only is not None and not is_old_gcc(compiler):
+        if only is not None and not is_old_gcc:
             continue
-        code, told = compile_text(compiler, mistake)
+        code, told = compile_text(compiler, head, mistake)
         seen += 1
         first = next((line for line in told.splitlines() if "error:" in line), "")
         if code == 0:
@@ -137,7 +323,8 @@ def main():
             print(f"errors: {compiler} is not installed: left out")
             continue
         asked += 1
-        found, seen = judge(compiler)
+        with tempfile.TemporaryDirectory() as directory:
+            found, seen = judge(compiler, directory)
         wrong += found
         print(f"errors: {compiler}: {seen} mistakes, each told in a sentence" if not found else f"errors: {compiler}:")
     for line in wrong:

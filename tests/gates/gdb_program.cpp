@@ -11,13 +11,15 @@ task<> session(cx c, receiver<int> from) {
   co_await reads(c, from);
 }
 task<> limited_session(cx c) {
-  static_cast<void>(co_await within(c, duration::hours(2), [](cx) -> task<> { co_await sleep(duration::hours(3)); }));
+  const auto naps = [](cx) -> task<> { co_await sleep(duration::hours(3)); };
+  static_cast<void>(co_await within(c, duration::hours(2), naps));
 }
 task<> serves(cx c) {
-  co_await region(c, {.name = "connection"}, [](cx r) -> task<> {
+  const auto talks = [](cx r) -> task<> {
     auto sleeper = spawn(r, {.name = "sleeper"}, limited_session);
     static_cast<void>(co_await join(sleeper.handle));
-  });
+  };
+  co_await region(c, {.name = "connection"}, talks);
 }
 
 [[gnu::noinline]] void stop_here(runtime& rt, instant when, task_handle whom, outcome<int> how, outcome<int> bad) {

@@ -13,16 +13,30 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 
+
+def line_of(text):
+    """Where that text stands in the program, as `gdb_program.cpp:8`."""
+    lines = (HERE / "gdb_program.cpp").read_text(encoding="utf-8").splitlines()
+    found = [number for number, line in enumerate(lines, 1) if text in line]
+    assert len(found) == 1, f"{text}: in lines {found} of gdb_program.cpp"
+    return rf"gdb_program\.cpp:{found[0]}"
+
+
+HERE_SITE = r"gdb_program\.cpp:\d+"
+READS, SESSION = line_of("co_await recv(from)"), line_of("co_await reads(c, from)")
+SLEEPS, LIMITS = line_of("co_await sleep(duration::hours(3))"), line_of("co_await within(")
+SERVES, JOINS = line_of("co_await region("), line_of("co_await join(")
+
 EXPECTED = [
     r"now 0 ns, 4 tasks live",
     r"region 1 root  open",
-    r"task 1 'reader'  running, waits for a message of channel 1  polls 1  gdb_program.cpp:\d+",
-    r"in .*reads.*\n\s+in .*session",
-    r"task 2 'server'  running, waits for the close of region 2",
+    rf"task 1 'reader'  running, waits for a message of channel 1 at {READS} < {SESSION}  polls 1  spawned {HERE_SITE}",
+    rf"in .*reads.*  {READS}\n\s+in .*session.*  {SESSION}\n",
+    rf"task 2 'server'  running, waits for the close of region 2 at {SERVES}  polls 1  spawned {HERE_SITE}",
     r"region 2 'connection'  open",
-    r"waits for the end of task \d",
-    r"'sleeper'  running, waits for timer \d+  polls 1  gdb_program.cpp:\d+",
-    r"in .*(lambda|operator\(\)).*\n(\s+in .*\n)*\s+in limited_session",
+    rf"waits for the end of task \d at {JOINS}  polls",
+    rf"'sleeper'  running, waits for timer \d+ at {SLEEPS} < {LIMITS}  polls 1  spawned {HERE_SITE}",
+    rf"in .*(lambda|operator\(\)).*  {SLEEPS}\n(\s+in .*\n)*\s+in limited_session.*  {LIMITS}\n",
 ]
 VALUES = [r"= 3.5 s", r"= handle of task #\d+, life 1", r"= ok 7", r"= err corrupt, 9"]
 

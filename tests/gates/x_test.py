@@ -51,6 +51,14 @@ class x_script(unittest.TestCase):
     def test_an_unknown_machine_gets_a_suggestion(self):
         self.assert_usage(["conform", "--arch", "aarch64,powerp"], "unknown machine 'powerp'", "Did you mean 'powerpc'?")
 
+    def test_an_unknown_part_of_soak_gets_a_suggestion(self):
+        self.assert_usage(["soak", "--only", "models,mutte"], "unknown part of soak 'mutte'", "Did you mean 'mutate'?")
+
+    def test_soak_names_its_parts(self):
+        code, out, err = x("soak", "--list")
+        self.assertEqual(code, 0, err)
+        self.assertLessEqual({"release", "s390x", "models", "stress", "mutate"}, set(out.split()))
+
     def test_an_unknown_fault_or_component_is_told(self):
         self.assert_usage(["mutate", "--list", "--only", "whel"], "unknown component 'whel'", "wheel")
         self.assert_usage(["mutate", "--list", "--id", "W999"], "no fault has the id 'W999'")

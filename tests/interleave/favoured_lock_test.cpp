@@ -1,4 +1,4 @@
-// Laws 1 to 3 of asx/base/favoured_lock.hpp for two and three threads, in every interleaving.
+// Laws 1 to 4 of asx/base/favoured_lock.hpp for two and three threads, in every interleaving.
 #include "asx/base/favoured_lock.hpp"
 
 #include <gtest/gtest.h>
@@ -16,9 +16,10 @@ using namespace asx::interleave;
 
 struct machine {
   static constexpr int spins = 1;
+  static constexpr unsigned passings = 0;
   static void relax() noexcept {}
-  template <class Word>
-  static void wait(const Word& word, bool value, int) noexcept {
+  template <class Word, class Value>
+  static void wait(const Word& word, Value value, int) noexcept {
     word.stand_while(value);
   }
   static void order_all_threads() noexcept { asx::interleave::order_all_threads(); }
@@ -80,6 +81,79 @@ TEST(interleave_favour, three_take_turns_and_none_waits_for_ever) {  // laws 1 a
   RecordProperty("executions", std::to_string(v.executions));
 }
 
+// The favourite goes in while it is in, as calls do, and comes out as often; whoever takes the favour away between the
+// two waits for the last of them.
+TEST(interleave_favour, a_favourite_that_goes_deeper_stays_in_until_it_has_left) {  // laws 1 and 2
+  struct deep : world {
+    using lock_type = asx::basic_favoured_lock<atomic>;
+    lock_type lock;
+    lock_type::seat seat;
+    plain<unsigned> count{0};
+
+    void run(unsigned thread) override {
+      if (thread == 1) {
+        lock.lock(machine{});
+        count = count + 1;
+        lock.leave();
+        return;
+      }
+      seat.thread.store(&seat, std::memory_order_relaxed);
+      lock.lock(machine{});
+      lock.favour(seat);
+      count = count + 1;
+      check(seat.enter(), "law 2: who is in goes deeper");
+      count = count + 1;
+      seat.in.store(1, std::memory_order_relaxed);
+      count = count + 1;
+      lock.leave();
+    }
+    void end() override { check(count == 4, "law 1: everybody has counted"); }
+  };
+  const verdict v = explore<deep>(2);
+  EXPECT_TRUE(v.holds) << v.story;
+  EXPECT_GT(v.executions, 100U);
+}
+
+// Thread 0 waits for the lock; the others come again and again, and give way. What goes in while it waits is counted
+// where everybody can see it: one may have looked just before thread 0 began to wait.
+template <class Machine, unsigned Outsiders, unsigned Rounds>
+struct crowd : world {
+  asx::basic_favoured_lock<atomic> lock;
+  plain<unsigned> passed{0};
+
+  void run(unsigned thread) override {
+    if (thread == 0) {
+      lock.lock(Machine{});
+      passed = 0;
+      lock.leave();
+      return;
+    }
+    for (unsigned i = 0; i < Rounds; ++i) {
+      lock.lock_giving_way(Machine{});
+      if (lock.is_waited_for()) {
+        passed = passed + 1;
+        check(passed <= Outsiders, "law 4: who waits is not passed by again and again");
+      }
+      lock.leave();
+    }
+  }
+};
+struct without_manners : machine {
+  static constexpr unsigned passings = 100;
+};
+
+TEST(interleave_favour, who_waits_is_passed_by_a_bounded_number_of_those_who_give_way) {  // law 4
+  const limits most{.executions = 20'000'000, .preemptions = is_long() ? 5U : 3U, .stale_reads = 1};
+  const verdict v = explore<crowd<machine, 1, 2>>(2, most);
+  EXPECT_TRUE(v.holds) << v.story;
+  const verdict often = explore<crowd<machine, 1, 3>>(2, most);
+  EXPECT_TRUE(often.holds) << often.story;
+  const verdict two = explore<crowd<machine, 2, 2>>(
+      3, {.executions = 20'000'000, .preemptions = is_long() ? 4U : 2U, .stale_reads = 1});
+  EXPECT_TRUE(two.holds) << two.story;
+  RecordProperty("executions", std::to_string(often.executions));
+}
+
 // An atomic whose making is a plain write, as that of std::atomic is.
 template <class T>
 class made_atomic : public atomic<T> {
@@ -132,6 +206,12 @@ TEST(interleave_favour_faults, a_leave_that_releases_nothing_is_noticed) {
   const verdict as_favourite = explore<counters<silent_atomic, machine, 2, 2>>(2, {.executions = 20'000'000});
   EXPECT_FALSE(as_favourite.holds);
   EXPECT_NE(as_favourite.story.find("a race"), std::string::npos) << as_favourite.story;
+}
+
+TEST(interleave_favour_faults, a_crowd_that_does_not_give_way_is_noticed) {
+  const verdict v = explore<crowd<without_manners, 1, 2>>(2);
+  EXPECT_FALSE(v.holds);
+  EXPECT_NE(v.story.find("law 4"), std::string::npos) << v.story;
 }
 
 // Law 3: a second thread that takes a seat over is let in beside the first, or ends its stay.

@@ -8,10 +8,14 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <source_location>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "asx/coro/spawn.hpp"
+#include "asx/coro/time.hpp"
 #include "asx/runtime/drive_live.hpp"
 #include "asx/runtime/drive_signal.hpp"
 #include "asx/runtime/inbox.hpp"
@@ -266,6 +270,27 @@ TEST(signals, list_the_tasks_of_a_parked_run) {
   EXPECT_NE(said.find("task 1 'patient'  running, waits for a wake"), std::string::npos) << said;
   EXPECT_EQ(rt->journal().seq(), before) << "looking is no event";
   EXPECT_EQ(rt->kernel().request_cancel(t, {}), status::ok);
+  rt->run_until_idle();
+}
+
+TEST(signals, name_the_line_where_a_coroutine_waits) {
+  asx::live_runtime rt;
+  const asx::signal_watch watch = asx::list_tasks_on_signal(*rt, {SIGUSR1});
+  ASSERT_TRUE(watch.is_on());
+  std::uint32_t line = 0;
+  auto made = asx::spawn_in(rt->kernel(), rt->root(), {.name = "patient"}, [&line](cx) -> asx::task<> {
+    line = std::source_location::current().line() + 1;
+    co_await asx::sleep(asx::duration::hours(1));
+  });
+  rt->run_until_idle();
+  ::testing::internal::CaptureStderr();
+  raise(SIGUSR1);
+  rt->step();
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  const std::string wanted = " at inbox_stress.cpp:" + std::to_string(line) + "  polls 1";
+  EXPECT_NE(said.find("task 1 'patient'  running, waits for timer"), std::string::npos) << said;
+  EXPECT_NE(said.find(wanted), std::string::npos) << wanted << " is not in " << said;
+  EXPECT_EQ(made.handle.cancel(), status::ok);
   rt->run_until_idle();
 }
 

@@ -61,6 +61,45 @@ TEST(watchdog_stress, names_a_poll_that_hangs_while_it_hangs_and_once) {  // law
   EXPECT_GE(t.so_far, asx::duration::milliseconds(20));
 }
 
+TEST(watchdog_stress, names_a_poll_that_hangs_in_virtual_time_and_changes_no_event) {  // law 4, R-285, R-293
+  asx::digest128 digests[2];
+  for (const bool is_watched : {false, true}) {
+    told t;
+    asx::runtime rt;
+    std::unique_ptr<asx::watchdog> dog;
+    if (is_watched) {
+      dog = std::make_unique<asx::watchdog>(
+          rt, asx::watchdog_options{.limit = asx::duration::milliseconds(20), .context = &t, .report = told::report});
+      ASSERT_TRUE(dog->is_on());
+    }
+    body hangs{[&](cx&) {
+      while (is_watched && t.times.load() == 0) std::this_thread::yield();  // Ends only because it is told of.
+      return poll_result::ready;
+    }};
+    body waits{[n = 0](cx& c) mutable {
+      if (++n == 50) return poll_result::ready;
+      asx::slab_key timer;
+      EXPECT_EQ(c.kernel().register_timer(c, c.now() + asx::duration::hours(1), timer), asx::status::ok);
+      return poll_result::pending;
+    }};
+    asx::task_handle out;
+    ASSERT_EQ(rt.kernel().spawn(rt.root(), {.poll = &body::poll, .context = &waits}, out), asx::status::ok);
+    ASSERT_EQ(rt.kernel().spawn(rt.root(), {.poll = &body::poll, .context = &hangs, .name = "stuck"}, out),
+              asx::status::ok);
+    EXPECT_EQ(rt.run_until_quiescent().ended, asx::status::ok);
+    EXPECT_EQ(t.times.load(), is_watched ? 1 : 0) << "hours of virtual time are no poll that takes long";
+    if (is_watched) {
+      EXPECT_STREQ(t.last.name.data(), "stuck");
+      EXPECT_GE(t.so_far, asx::duration::milliseconds(20));
+      EXPECT_EQ(t.last.began, asx::instant{}) << "in the runtime's time";
+    }
+    dog.reset();
+    EXPECT_TRUE(rt.shutdown().is_quiescent());
+    digests[is_watched ? 1 : 0] = rt.journal().digest();
+  }
+  EXPECT_EQ(digests[0], digests[1]);
+}
+
 TEST(watchdog_stress, a_reader_sees_one_poll_or_none) {  // law 1 of poll_probe.hpp
   asx::poll_probe probe;
   std::atomic<bool> stop{false};

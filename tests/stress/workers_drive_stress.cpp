@@ -3,6 +3,8 @@
 #include "asx/runtime/drive_workers.hpp"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sched.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -74,16 +76,53 @@ TEST(workers_drive_stress, says_when_it_cannot_start_and_runs_nothing_then) {
 }
 
 TEST(workers_drive_stress, runs_what_is_pinned) {
-  // In a thread of its own: worker 0 is whoever makes it, and stays where it was pinned.
-  std::thread([] {
-    threaded_runtime rt({.workers = 2, .is_pinned = true}, quiet());
-    const hang_guard guard(rt->kernel());
-    std::deque<body> all(8, yields(20));
-    for (body& b : all) must_spawn(*rt, rt->root(), b, {}, false);
-    EXPECT_EQ(rt->run_until_quiescent().ended, status::ok);
-    EXPECT_EQ(rt->kernel().live_tasks(), 0U);
-  }).join();
+  threaded_runtime rt({.workers = 2, .is_pinned = true}, quiet());
+  const hang_guard guard(rt->kernel());
+  std::deque<body> all(8, yields(20));
+  for (body& b : all) must_spawn(*rt, rt->root(), b, {}, false);
+  EXPECT_EQ(rt->run_until_quiescent().ended, status::ok);
+  EXPECT_EQ(rt->kernel().live_tasks(), 0U);
 }
+
+#if defined(__linux__)
+cpu_set_t own_processors() {
+  cpu_set_t out;
+  CPU_ZERO(&out);
+  EXPECT_EQ(pthread_getaffinity_np(pthread_self(), sizeof out, &out), 0);
+  return out;
+}
+
+TEST(workers_drive_stress, whoever_runs_what_is_pinned_has_its_processors_back_afterwards) {
+  const auto runs_and_looks = [](threaded_runtime& rt) {
+    const cpu_set_t before = own_processors();
+    cpu_set_t meanwhile = before;
+    body looks{[&](cx&) {
+      meanwhile = own_processors();
+      return poll_result::ready;
+    }};
+    must_spawn(*rt, rt->root(), looks, {}, false);
+    EXPECT_EQ(rt->run_until_quiescent().ended, status::ok);
+    const cpu_set_t after = own_processors();
+    EXPECT_TRUE(CPU_EQUAL(&before, &after));
+    if (CPU_ISSET(0, &before)) {
+      EXPECT_EQ(CPU_COUNT(&meanwhile), 1);
+      EXPECT_TRUE(CPU_ISSET(0, &meanwhile));
+    }
+  };
+  const cpu_set_t before = own_processors();
+  {
+    threaded_runtime rt({.workers = 1, .is_pinned = true}, quiet());
+    const hang_guard guard(rt->kernel());
+    const cpu_set_t made = own_processors();
+    EXPECT_TRUE(CPU_EQUAL(&before, &made)) << "who makes it is not pinned";
+    runs_and_looks(rt);
+    std::thread([&] { runs_and_looks(rt); }).join();  // Another one is worker 0 now.
+    runs_and_looks(rt);
+  }
+  const cpu_set_t after = own_processors();
+  EXPECT_TRUE(CPU_EQUAL(&before, &after));
+}
+#endif
 
 TEST(workers_drive_stress, an_hour_of_virtual_time_is_over_at_once) {
   for (const std::uint32_t workers : {1U, 2U, 4U}) {

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "asx/chan/testing/bomb.hpp"
+
 namespace asx::stress {
 namespace {
 
@@ -92,6 +94,55 @@ TEST(workers_exception_stress, what_is_caught_is_over) {
       }
     });
     EXPECT_EQ(caught.load(), 40U);
+  });
+}
+
+// R-240 among threads: what a receive makes is one move, and when that throws the message is where it was.
+TEST(workers_exception_stress, a_message_whose_move_throws_stays_in_its_channel) {
+  using testing::bomb;
+  using testing::fuse;
+  play_rounds(8, [](cx c, std::uint64_t round) -> task<> {
+    fuse f;
+    {
+      auto [code, tx, rx] = channel<bomb>(c, 2);
+      EXPECT_EQ(code, status::ok);
+      for (int way = 0; way < 4; ++way) {
+        EXPECT_EQ(tx.try_send(bomb(7, f)).code, status::ok);
+        int failed = 0;
+        int got = 0;
+        for (bool has_thrown = true; has_thrown && failed < 10;) {
+          if (round % 2 == 0) co_await yield();  // Perhaps to another worker.
+          f.left = failed;
+          has_thrown = false;
+          try {
+            if (way == 0) {
+              const auto message = co_await recv(rx);
+              got = message->number();
+            } else if (way == 1) {
+              const auto told = co_await attempt(recv(rx));
+              got = (*told.value)->number();
+            } else if (way == 2) {
+              const auto won = co_await select(recv(rx), sleep(duration::hours(1)));
+              got = std::get<0>(won)->number();
+            } else {
+              const auto told = co_await attempt(select(recv(rx), sleep(duration::hours(1))));
+              got = std::get<0>(*told.value)->number();
+            }
+          } catch (const std::runtime_error&) {
+            has_thrown = true;
+          }
+          f.left = fuse::none;
+          if (!has_thrown) break;
+          ++failed;
+          channel_report now;
+          EXPECT_EQ(tx.inspect(now), status::ok);
+          EXPECT_EQ(now.queued, 1U) << "way " << way;
+        }
+        EXPECT_EQ(got, 7) << "way " << way;
+        EXPECT_EQ(failed, 1) << "way " << way;
+      }
+    }
+    EXPECT_EQ(f.alive, 0);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <source_location>
 #include <variant>
 #include <vector>
 
@@ -173,6 +174,62 @@ TEST(workers_outside_stress, calls_that_block_answer_their_own_task_and_are_wait
 
 // ---- plain threads --------------------------------------------------------------------------------------------------
 
+// Who is being polled stands nowhere: its coroutines are its worker's alone.
+void expect_well_told(const std::string& list) {
+  for (std::size_t begin = 0; begin < list.size();) {
+    const std::size_t end = list.find('\n', begin);
+    const std::string line = list.substr(begin, end - begin);
+    const bool is_polled = line.find("being polled") != std::string::npos;
+    EXPECT_FALSE(is_polled && line.find(" at ") != std::string::npos) << line;
+    begin = end + 1;
+  }
+}
+
+// Its poll does not end before another thread has looked; what it awaited last is still written in its frames.
+TEST(workers_outside_stress, a_list_says_who_is_polled_elsewhere_and_no_place_of_it) {
+  threaded_runtime rt({.workers = 2}, config_of(journal_mode::off));
+  const hang_guard guard(rt->kernel());
+  kernel& k = rt->kernel();
+  std::atomic<bool> is_in{false};
+  std::atomic<bool> was_seen{false};
+  const auto dwells = [&](cx) -> task<> {
+    co_await yield();
+    is_in = true;
+    while (!was_seen) std::this_thread::yield();
+    co_await yield();
+  };
+  const auto calls = [&dwells](cx c) -> task<> { co_await dwells(c); };
+  std::uint32_t line = 0;
+  const auto waits = [&line](cx) -> task<> {
+    line = std::source_location::current().line() + 1;
+    co_await sleep(duration::hours(1));
+  };
+  auto patient = spawn_in(k, rt->root(), {.name = "patient"}, waits);
+  auto busy = spawn_in(k, rt->root(), {.name = "busy"}, calls);
+  ASSERT_EQ(busy.code, status::ok);
+  k.take_foreign_hold();
+  std::thread looks([&] {
+    while (!is_in || await_sites(k, patient.handle.task(), {}) == 0) std::this_thread::yield();
+    {
+      const inside here(k);
+      const std::string list = describe_tasks(k);
+      expect_well_told(list);
+      EXPECT_NE(list.find("task 2 'busy'  running, being polled  polls 2"), std::string::npos) << list;
+      EXPECT_NE(list.find(" at workers_outside_stress.cpp:" + std::to_string(line)), std::string::npos) << list;
+      EXPECT_EQ(await_sites(k, busy.handle.task(), {}), 0U);
+      EXPECT_EQ(await_sites(k, patient.handle.task(), {}), 1U);
+    }
+    was_seen = true;
+    EXPECT_EQ(patient.handle.cancel(), status::ok);
+    k.release_foreign_hold();
+  });
+  ASSERT_EQ(rt->run_until_quiescent(UINT64_MAX).ended, status::ok);
+  looks.join();
+  busy.handle.drop();
+  patient.handle.drop();
+  expect_end(rt, "a list of who is polled");
+}
+
 TEST(workers_outside_stress, plain_threads_send_spawn_cancel_and_look_while_it_runs) {
   const std::uint64_t most = rounds(5);
   for (const std::uint32_t workers : {1U, 2U, 4U}) {
@@ -229,7 +286,8 @@ TEST(workers_outside_stress, plain_threads_send_spawn_cancel_and_look_while_it_r
       others.emplace_back([&] {
         for (int i = 0; i < 40; ++i) {
           const inside here(k);
-          EXPECT_FALSE(describe_tasks(k).empty());
+          expect_well_told(describe_tasks(k));
+          EXPECT_LE(await_sites(k, reader.handle.task(), {}), 1U);
           EXPECT_FALSE(describe_tree_json(k).empty());
           EXPECT_LE(k.live_tasks(), 41U);
         }

@@ -5,12 +5,12 @@
     (gdb) asx tasks                       of the runtime that the selected frame, or one above it, can see
     (gdb) asx tasks rt                    of an asx::runtime or asx::kernel by name
     region 1 root  open
-      task 4 'reader'  running, waits for a message of channel 2  orders.cpp:31
-        in reads(asx::cx, asx::receiver<int>)
-        in session(asx::cx)
+      task 4 'reader'  running, waits for a message of channel 2 at io.cpp:9 < orders.cpp:40  polls 17  spawned orders.cpp:31
+        in reads(asx::cx, asx::receiver<int>)  io.cpp:9
+        in session(asx::cx)  orders.cpp:40
 
-Below a task stand the coroutines that await each other, the innermost first. Nothing of the program is called, so a core
-will do. It reads asx/kernel/detail/records.hpp and asx/coro/detail/frame.hpp; tests/gates/gdb_test.py notices when those
+Below a task stand the coroutines that await each other, the innermost first, each with the line of the co_await where it
+stands; asx's own among them have no place in the task's line. Nothing of the program is called, so a core will do. It reads asx/kernel/detail/records.hpp and asx/coro/detail/frame.hpp; tests/gates/gdb_test.py notices when those
 have moved on.
 """
 import gdb
@@ -114,24 +114,37 @@ def name_in(record):
     return "".join(chr(int(array[i]) & 0xff) for i in range(min(size, 23)))
 
 
-def site_in(record):
-    impl = record["site"]["_M_impl"]
+MOST_SITES = 8  # In the line of a task, as in asx/kernel/report.cpp.
+
+
+def place_at(impl):
+    """What a std::source_location points to, of libstdc++."""
     if int(impl) == 0:
         return ""
     file = impl["_M_file_name"].string("utf-8", "replace")
     return f"{file.rsplit('/', 1)[-1]}:{int(impl['_M_line'])}"
 
 
+def site_in(record):
+    return place_at(record["site"]["_M_impl"])
+
+
 WAITS = {1: "a message of channel", 2: "a slot of channel", 3: "timer", 4: "the end of task", 5: "the close of region",
          6: "a turn of sync", 7: "an answer from outside"}
 
 
-def doing(task):
+def is_polled(task, kernel):
+    return bool(task["is_polled"]) or int(kernel["current_"]) == int(task.address)
+
+
+def doing(task, kernel):
     if word(task["state"]) == "completed":
         return "held"
     place = task.cast(gdb.lookup_type("asx::place"))
     if int(place["where_"]["_M_i"]) & 0x8000_0000:
         return "queued"
+    if is_polled(task, kernel):
+        return "being polled"
     if task["is_leaving"]:
         return "waits for the regions that it owns, then ends"
     what = int(task["waits_for"])
@@ -150,25 +163,22 @@ def coroutine_named(symbol):
     return symbol.split("(_Z")[0]  # GCC's has the frame for its parameter.
 
 
-def await_stack(task):
-    """The coroutines of a task, the innermost first."""
-    if "asx::detail::spawned<" not in symbol_at(int(task["poll"])):
+def await_stack(task, kernel):
+    """The coroutines of a task, the innermost first: a name, the place of its co_await, and whether it is asx's own."""
+    if not task["tells_sites"] or is_polled(task, kernel):  # One that is polled stands nowhere.
         return
     root = task["context"].cast(gdb.lookup_type("asx::detail::coro_root").pointer()).dereference()
     if int(root["waiting_"]) == 0:
         return
     pointer = gdb.lookup_type("unsigned long").pointer()
-    promise_type = gdb.lookup_type("asx::detail::promise_base").pointer()
-    promise = int(root["waiting_"].dereference()["promise_"].address)
+    promise = root["waiting_"].dereference()["promise_"].address
+    site_type = gdb.lookup_type("std::source_location::__impl").pointer()
     for _ in range(MOST):
-        frame = gdb.Value(promise - 2 * pointer.sizeof).cast(pointer)  # Before it: how to resume it, how to destroy it.
-        yield coroutine_named(symbol_at(int(frame[0])))
-        parent = gdb.Value(promise).cast(promise_type)["parent"]
-        if int(parent) == 0:
+        frame = gdb.Value(int(promise) - 2 * pointer.sizeof).cast(pointer)  # Before it: how to resume it, to destroy it.
+        yield coroutine_named(symbol_at(int(frame[0]))), place_at(promise["site"].cast(site_type)), promise["is_unlisted"]
+        if int(promise["parent"]) == 0:
             return
-        # The awaiter of the coroutine above: two functions, then its own; an alarm has the promise in front.
-        is_alarm = "limited_awaiter" in symbol_at(int(parent["done_"]))
-        promise = int(gdb.Value(int(parent)).cast(pointer)[2 if is_alarm else 3])
+        promise = promise["parent"].dereference()["parent_"].address
 
 
 def kernel_of(text):
@@ -213,20 +223,29 @@ def as_kernel(value):
     return value if is_kernel else member
 
 
-def tell_region(region, depth, out):
+def tell_task(task, kernel, depth, out):
+    number = int(task.cast(gdb.lookup_type("asx::place"))["task_"]["value"])
+    label = f" '{name_in(task)}'" if name_in(task) else ""
+    reason = f"  ({word(task['why']['reason']['reason_']['kind'])})" if int(task["why"]) else ""
+    stack = list(await_stack(task, kernel))
+    sites = [site for _, site, is_unlisted in stack if not is_unlisted]
+    if len(sites) > MOST_SITES:
+        sites[MOST_SITES:] = ["..."]
+    stands, spawned = (f" at {' < '.join(sites)}", "spawned ") if sites else ("", "")
+    out.append(f"{'  ' * depth}task {number}{label}  {word(task['state'])}, {doing(task, kernel)}{stands}{reason}  "
+               f"polls {int(task['polls'])}  {spawned}{site_in(task)}")
+    for name, site, _ in stack:
+        out.append(f"{'  ' * (depth + 1)}in {name or 'a coroutine without a symbol'}  {site}")
+
+
+def tell_region(region, kernel, depth, out):
     name = name_in(region) or ("root" if int(region["parent"]) == 0 else "")
     label = f"'{name}'" if name_in(region) else name
     out.append(f"{'  ' * depth}region {int(region['id']['value'])} {label}  {word(region['state'])}".rstrip())
     for task in elements(region["tasks"], gdb.lookup_type("asx::detail::task_record")):
-        number = int(task.cast(gdb.lookup_type("asx::place"))["task_"]["value"])
-        label = f" '{name_in(task)}'" if name_in(task) else ""
-        reason = f"  ({word(task['why']['reason']['reason_']['kind'])})" if int(task["why"]) else ""
-        out.append(f"{'  ' * (depth + 1)}task {number}{label}  {word(task['state'])}, {doing(task)}{reason}  "
-                   f"polls {int(task['polls'])}  {site_in(task)}")
-        for name in await_stack(task):
-            out.append(f"{'  ' * (depth + 2)}in {name or 'a coroutine without a symbol'}")
+        tell_task(task, kernel, depth + 1, out)
     for child in elements(region["children"], gdb.lookup_type("asx::detail::region_record")):
-        tell_region(child, depth + 1, out)
+        tell_region(child, kernel, depth + 1, out)
 
 
 class asx_command(gdb.Command):
@@ -243,7 +262,7 @@ class asx_command(gdb.Command):
         if kernel is None:
             raise gdb.GdbError(f"'{of}' is no asx::runtime and no asx::kernel")
         out = [f"now {seconds(int(kernel['now_']['ns']))}, {int(kernel['live_tasks_'])} tasks live"]
-        tell_region(kernel["root_"].dereference(), 0, out)
+        tell_region(kernel["root_"].dereference(), kernel, 0, out)
         gdb.write("\n".join(out) + "\n")
 
 

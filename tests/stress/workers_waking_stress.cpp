@@ -1,0 +1,153 @@
+// Who of many workers is woken, and who is let in: a foreign handle wakes one of those who sleep, another one is there
+// while that one is busy, and threads that call in a loop do not keep workers out.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "asx/runtime/drive_workers.hpp"
+#include "asx/runtime/inbox.hpp"
+#include "asx/runtime/testing/program.hpp"
+#include "tests/stress/workers.hpp"
+
+namespace asx {
+namespace {
+
+using stress::config_of;
+using stress::hang_guard;
+using testing::body;
+using testing::must_spawn;
+
+// How often threads of this process went to sleep, this one left out.
+std::uint64_t sleeps_of_others() {
+  std::uint64_t sum = 0;
+  const std::string own = std::to_string(gettid());
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
+    if (entry.path().filename() == own) continue;
+    std::ifstream file(entry.path() / "status");
+    for (std::string word; file >> word;) {
+      std::uint64_t times = 0;
+      if (word == "voluntary_ctxt_switches:" && file >> times) sum += times;
+    }
+  }
+  return sum;
+}
+
+void let_everybody_sleep() {
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+}
+void wait_for(const std::atomic<int>& word, int value) {
+  while (word.load() < value) std::this_thread::yield();
+}
+
+// Waits to be woken, `times` times.
+body hears(std::atomic<int>& heard, int times) {
+  return {[&heard, times](cx& c) {
+    static_cast<void>(c.get_waker());
+    return heard.fetch_add(1) == times ? poll_result::ready : poll_result::pending;
+  }};
+}
+
+TEST(workers_waking_stress, a_foreign_handle_wakes_one_worker_and_not_all) {
+  if (!std::filesystem::exists("/proc/self/task")) GTEST_SKIP() << "nobody counts how often threads sleep";
+  constexpr int rings = 100;
+  threaded_runtime rt({.workers = 8}, config_of(journal_mode::off));
+  const hang_guard guard(rt->kernel());
+  std::atomic<int> heard{0};
+  body listener = hears(heard, rings);
+  const task_handle t = must_spawn(*rt, rt->root(), listener, {}, false);
+  foreign_handle h;
+  ASSERT_EQ(rt->foreign(t, h), status::ok);
+  std::thread runs([&] { EXPECT_EQ(rt->run_until_quiescent(UINT64_MAX).ended, status::ok); });
+  wait_for(heard, 1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const std::uint64_t before = sleeps_of_others();
+  for (int i = 1; i < rings; ++i) {
+    h.wake();
+    wait_for(heard, i + 1);
+    let_everybody_sleep();
+  }
+  const std::uint64_t slept = sleeps_of_others() - before;
+  h.wake();
+  runs.join();
+  h.drop();
+  // One goes to sleep again after each ring; a herd of eight would do so eight times as often.
+  EXPECT_LT(slept, 4U * rings);
+  EXPECT_TRUE(rt->shutdown().is_quiescent());
+}
+
+TEST(workers_waking_stress, who_was_woken_and_is_busy_leaves_the_next_one_to_another) {
+  for (std::uint64_t round = 0; round < stress::rounds(20) && !HasFailure(); ++round) {
+    threaded_runtime rt({.workers = 3}, config_of(journal_mode::off));
+    const hang_guard guard(rt->kernel());
+    std::atomic<int> is_in{0};
+    std::atomic<int> may_go{0};
+    std::atomic<int> heard{0};
+    // Stays in its second poll until the other one was heard.
+    body busy{[&](cx& c) {
+      static_cast<void>(c.get_waker());
+      if (is_in.fetch_add(1) == 0) return poll_result::pending;
+      wait_for(may_go, 1);
+      return poll_result::ready;
+    }};
+    body listener = hears(heard, 1);
+    const task_handle first = must_spawn(*rt, rt->root(), busy, {}, false);
+    const task_handle second = must_spawn(*rt, rt->root(), listener, {}, false);
+    foreign_handle to_first;
+    foreign_handle to_second;
+    ASSERT_EQ(rt->foreign(first, to_first), status::ok);
+    ASSERT_EQ(rt->foreign(second, to_second), status::ok);
+    std::thread runs([&] { EXPECT_EQ(rt->run_until_quiescent(UINT64_MAX).ended, status::ok); });
+    wait_for(heard, 1);
+    wait_for(is_in, 1);
+    if (round % 2 == 0) let_everybody_sleep();
+    to_first.wake();
+    wait_for(is_in, 2);
+    if (round % 4 < 2) let_everybody_sleep();
+    to_second.wake();
+    wait_for(heard, 2);  // It hangs here if nobody else hears.
+    may_go = 1;
+    runs.join();
+    to_first.drop();
+    to_second.drop();
+    EXPECT_TRUE(rt->shutdown().is_quiescent());
+  }
+}
+
+TEST(workers_waking_stress, threads_that_call_without_a_pause_let_workers_in) {
+  for (const std::uint32_t workers : {1U, 2U}) {
+    threaded_runtime rt({.workers = workers}, config_of(journal_mode::off));
+    const hang_guard guard(rt->kernel());
+    std::atomic<bool> is_over{false};
+    std::array<std::thread, 3> callers;
+    for (std::thread& t : callers) {
+      t = std::thread([&] {
+        while (!is_over.load()) {
+          const inside here(rt->kernel());
+        }
+      });
+    }
+    int left = 2'000;
+    body yields{[&](cx& c) {
+      if (left-- == 0) return poll_result::ready;
+      c.yield();
+      return poll_result::pending;
+    }};
+    must_spawn(*rt, rt->root(), yields, {}, false);
+    EXPECT_EQ(rt->run_until_quiescent(UINT64_MAX).ended, status::ok);
+    EXPECT_LT(left, 0);
+    is_over = true;
+    for (std::thread& t : callers) t.join();
+    EXPECT_TRUE(rt->shutdown().is_quiescent());
+  }
+}
+
+}  // namespace
+}  // namespace asx
