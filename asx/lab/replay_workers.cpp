@@ -64,12 +64,18 @@ class companion {
   std::uint64_t forced_ = 0;
 };
 
-std::string words_of(const replayed_order& played, std::uint64_t recorded) {
-  const std::string times = std::to_string(recorded);
-  if (played.is_overrun) return "somebody went in after the last of " + times + " entries: the program does more now\n";
-  if (!played.is_unfinished) return {};
-  return "the program was over after " + std::to_string(played.entries) + " of " + times +
-         " entries: it did more when it was recorded\n";
+// How it is another run, if it is. Entries are a hint only: who waits for others goes in as often as it must.
+std::string parting_of(const entry_order& recorded, const replayed_order& played) {
+  if (played.digest == recorded.digest()) return {};
+  const std::string times = std::to_string(recorded.entries());
+  std::string out = "the recorded run had the digest " + hex(recorded.digest()) + ", and this one has " +
+                    hex(played.digest) + ": the program is another\n";
+  if (played.is_overrun) out += "somebody went in after the last of " + times + " entries: the program does more now\n";
+  if (played.is_unfinished) {
+    out += "the program was over after " + std::to_string(played.entries) + " of " + times +
+           " entries: it did more when it was recorded\n";
+  }
+  return out;
 }
 
 }  // namespace
@@ -95,7 +101,6 @@ workers_replay replay_workers(const entry_order& order, const runtime_config& co
   again.sink = beside.sink();
   again.arrivals = {};
   again.journaling = journal_mode::full;
-  std::string by_entries;
   {
     threaded_runtime rt({.workers = order.workers(),
                          .is_virtual = order.is_virtual(),
@@ -114,18 +119,11 @@ workers_replay replay_workers(const entry_order& order, const runtime_config& co
     if (!rt->has_ended()) static_cast<void>(rt->shutdown());
     const replayed_order played = rt.replayed();
     out.entries = played.entries;
-    by_entries = words_of(played, order.entries());
+    out.parting = parting_of(order, played);
     out.finding = detail::words_of_unheard(rt->kernel());
   }
   out.found = beside.finish();
-  if (!out.found.match()) {
-    out.parting = explain(out.found);
-  } else if (options.digest != digest128{} && options.digest != out.digest) {
-    out.parting = "the recorded run had the digest " + hex(options.digest) + ", and this one has " + hex(out.digest) +
-                  ": the program is another\n" + by_entries;
-  } else if (options.journal == nullptr && options.digest == digest128{}) {
-    out.parting = std::move(by_entries);
-  }
+  if (!out.found.match()) out.parting = explain(out.found);
   if (out.finding.empty()) out.finding = beside.finding();
   return out;
 }

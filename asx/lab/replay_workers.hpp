@@ -5,9 +5,8 @@
 //     asx::entry_order order;                               // there: as threads come
 //     asx::threaded_runtime rt({.workers = 4, .record = &order}, config);
 //     program(*rt);
-//     const asx::digest128 there = rt->journal().digest();
 //
-//     const asx::workers_replay again = asx::replay_workers(order, config, program, {.digest = there});
+//     const asx::workers_replay again = asx::replay_workers(order, config, program);
 //     std::puts(again.report().c_str());                    // the same run, or the first event that differs
 //
 // 1  Each worker has a stack, and one of them goes on at a time until it comes to the kernel's gate and it is another
@@ -16,8 +15,8 @@
 // 2  What it covers is what an order covers (asx/runtime/entry_order.hpp, law 2). Words of the program's for each
 // thread
 //    are one for all workers here.
-// 3  Another program is told, by the first of these that differs: an event, if there is a recorded journal; the digest,
-//    if there is one; how often somebody went in. It comes to its end: past the order workers take turns.
+// 3  Another program is told, by the first of these that differs: an event, if there is a recorded journal; the digest
+//    that the order keeps. It comes to its end: past the order workers take turns.
 // 4  Nobody waits at the gate for a turn that does not come: whoever is next is let go on. What is left is a poll that
 //    does not come back, since it waits for another one past asx, which cannot go on before it: `stuck_after` says when
 //    that is found, and by whom. It is the end of the process, by kernel_options::fatal: nobody can take it back.
@@ -43,7 +42,6 @@ namespace asx {
 
 struct workers_replay_options {
   const live_recording* journal = nullptr;  // Of the recorded run, if it was kept: read_recording (replay_live.hpp).
-  digest128 digest{};                       // Of the recorded run when the program returned; all zero: unknown.
   std::size_t stack_bytes = 0;              // Of a worker; 0: as much as a thread has.
   /// How long a worker may be out with what is the user's, more than the longest poll computes; 0: nobody looks, and
   /// there is no second thread. Time in a debugger does not count.

@@ -340,9 +340,16 @@ class threaded_runtime::crew final : public detail::worker_gate {
     if (how_to_.record != nullptr && has_called_.load(std::memory_order_relaxed)) how_to_.record->spoil();
     if (is_limited_) run_.steps = most_;  // Those that somebody asked for and did not need are gone, too.
     const run_result out = run_;
+    if (is_ordered()) note_end_of_run();
     leave();
     if (was_inside) step_in(depth, kept);
     return out;
+  }
+
+  void note_end_of_run() noexcept {
+    const digest128 digest = core_->journal().digest();
+    if (how_to_.record != nullptr) record([&](entry_order& to) { to.end_run(digest); });
+    if (turns_) turns_->end_run(digest);
   }
 
   void live(seat& mine) {

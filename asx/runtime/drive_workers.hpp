@@ -82,6 +82,7 @@ struct replayed_order {
   std::uint64_t entries = 0;   // That came as they were recorded.
   bool is_overrun = false;     // Somebody came in after the last one: the program does more than it did.
   bool is_unfinished = false;  // Whoever runs it, worker 0, was in more often: the program does less, or is not over.
+  digest128 digest{};          // Of the journal after as many runs as the order has; all zero before that.
 };
 
 class ASX_API threaded_runtime {

@@ -11,7 +11,7 @@
 namespace asx {
 namespace {
 
-constexpr std::array<std::uint8_t, 8> mark = {'a', 's', 'x', 'o', 'r', 'd', 'e', 1};  // The last one: its version.
+constexpr std::array<std::uint8_t, 8> mark = {'a', 's', 'x', 'o', 'r', 'd', 'e', 2};  // The last one: its version.
 constexpr std::uint64_t complete = 1;
 constexpr std::uint64_t in_virtual_time = 2;
 
@@ -81,6 +81,9 @@ std::vector<std::uint8_t> entry_order::save() const {
   put(out, workers_);
   put(out, seed_);
   put(out, entries_);
+  put(out, runs_);
+  put(out, digest_.high);
+  put(out, digest_.low);
   put(out, (is_complete_ ? complete : 0) | (is_virtual_ ? in_virtual_time : 0));
   put(out, whole.who_.size());
   out.insert(out.end(), whole.who_.begin(), whole.who_.end());
@@ -113,7 +116,8 @@ status entry_order::load(std::span<const std::uint8_t> bytes, entry_order& out) 
     return true;
   };
   const bool is_read = get(body, at, workers) && get(body, at, read.seed_) && get(body, at, read.entries_) &&
-                       get(body, at, kind) && take(read.who_) && take(read.when_);
+                       get(body, at, read.runs_) && get(body, at, read.digest_.high) &&
+                       get(body, at, read.digest_.low) && get(body, at, kind) && take(read.who_) && take(read.when_);
   if (!is_read || at != body.size() || kind > (complete | in_virtual_time) ||
       workers > std::numeric_limits<std::uint32_t>::max()) {
     return status::invalid_argument;

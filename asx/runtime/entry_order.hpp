@@ -15,7 +15,10 @@
 //    waits for its turn. On one thread that is found, and told (threads_config::stuck_after).
 // 3  It is played by the same build or another one, on this machine or another one: bytes are the same everywhere. What
 //    goes in when is asx's own affair: an order is played by the version of asx that recorded it.
-// 4  Entries cost two bytes for each time that another thread comes in; a reading of the clock, one to five.
+// 4  It keeps the digest of the journal as it was when a run was over last, so that whoever plays it knows whether it
+// is
+//    the same run. How often somebody went in does not tell: who waits for others goes in as often as it must.
+// 5  Entries cost two bytes for each time that another thread comes in; a reading of the clock, one to five.
 //
 // Cancel points: none. Threads: the runtime's, inside. Lifetime: it outlives the runtime that writes or reads it.
 #pragma once
@@ -27,6 +30,7 @@
 #include <vector>
 
 #include "asx/base/config.hpp"
+#include "asx/base/hash.hpp"
 #include "asx/base/time.hpp"
 #include "asx/model/status.hpp"
 
@@ -40,6 +44,11 @@ class ASX_API entry_order {
   void read_clock(instant moment);
   /// Anything else that was measured, and that something depends on.
   void measure(std::uint64_t number);
+  /// A run is over; `digest` is the journal's.
+  void end_run(const digest128& digest) noexcept {
+    digest_ = digest;
+    ++runs_;
+  }
   /// Somebody else had a say: a replay would wait for it in vain.
   void spoil() noexcept { is_complete_ = false; }
 
@@ -49,6 +58,9 @@ class ASX_API entry_order {
   /// Time stood and jumped: a replay's does, too.
   [[nodiscard]] bool is_virtual() const noexcept { return is_virtual_; }
   [[nodiscard]] std::uint64_t entries() const noexcept { return entries_; }
+  /// How many runs were over, and the journal's digest at the end of the last one.
+  [[nodiscard]] std::uint64_t runs() const noexcept { return runs_; }
+  [[nodiscard]] const digest128& digest() const noexcept { return digest_; }
 
   /// Everything as bytes, for a file.
   [[nodiscard]] std::vector<std::uint8_t> save() const;
@@ -84,6 +96,8 @@ class ASX_API entry_order {
   std::uint32_t workers_ = 0;
   std::uint64_t seed_ = 0;
   std::uint64_t entries_ = 0;
+  std::uint64_t runs_ = 0;
+  digest128 digest_{};
   bool is_complete_ = true;
   bool is_virtual_ = false;
   std::vector<std::uint8_t> who_;   // Runs: a worker, and how often it came in in a row.

@@ -127,6 +127,21 @@ TEST(entry_order, says_after_it_was_saved_that_others_had_a_say) {
   EXPECT_TRUE(order.is_complete()) << "a new one is";
 }
 
+TEST(entry_order, says_after_it_was_saved_how_its_last_run_ended) {
+  entry_order order;
+  order.begin(1, 1);
+  EXPECT_EQ(order.runs(), 0U);
+  EXPECT_EQ(order.digest(), digest128{});
+  order.end_run({1, 2});
+  order.end_run({3, UINT64_MAX});
+  entry_order read;
+  ASSERT_EQ(entry_order::load(order.save(), read), status::ok);
+  EXPECT_EQ(read.runs(), 2U);
+  EXPECT_EQ(read.digest(), (digest128{3, UINT64_MAX}));
+  order.begin(1, 1);
+  EXPECT_EQ(order.runs(), 0U) << "a new one has none";
+}
+
 TEST(entry_order, says_after_it_was_saved_whose_time_it_was) {
   for (const bool is_virtual : {false, true}) {
     for (const bool is_spoilt : {false, true}) {
@@ -179,7 +194,7 @@ TEST(entry_order, refuses_every_cut_and_every_changed_byte) {
   expect_same(out, kept);  // As it was, after all those refusals.
 }
 
-// Law 3: about a byte each time that another thread comes in, one to five for a time.
+// Law 5: about a byte each time that another thread comes in, one to five for a time.
 TEST(entry_order, takes_no_more_room_than_it_says) {
   entry_order order;
   order.begin(4, 0);

@@ -103,7 +103,9 @@ struct lock_machine {
 // its turn. When the order is over, so is this. On one thread whoever is not next lets the next one go on.
 class turns {
  public:
-  explicit turns(const entry_order& order) noexcept : rest_(order) { is_over_ = !rest_.next(); }
+  explicit turns(const entry_order& order) noexcept : rest_(order), runs_left_(order.runs()) {
+    is_over_ = !rest_.next();
+  }
   void play_on_one_thread(fibers& all) noexcept { fibers_ = &all; }
   /// The stacks go: whoever still comes to the gate is alone.
   void forget_stacks() noexcept { fibers_ = nullptr; }
@@ -145,7 +147,11 @@ class turns {
   /// On one thread: another number whenever somebody comes to the gate.
   [[nodiscard]] std::uint32_t pulse() const noexcept { return pulse_.load(std::memory_order_relaxed); }
   /// Whoever asks is the only one that goes on.
-  [[nodiscard]] replayed_order played() const noexcept { return {played_, is_overrun_, is_left_to(0)}; }
+  [[nodiscard]] replayed_order played() const noexcept { return {played_, is_overrun_, is_left_to(0), digest_}; }
+  /// Inside, at the end of a run.
+  void end_run(const digest128& digest) noexcept {
+    if (runs_left_ != 0 && --runs_left_ == 0) digest_ = digest;
+  }
   void end() noexcept {
     disturb();
     std::unique_lock lock(door_);
@@ -199,6 +205,8 @@ class turns {
   bool is_over_ = false;
   bool is_overrun_ = false;  // Somebody came who is not in the order any more.
   std::uint64_t played_ = 0;
+  std::uint64_t runs_left_;
+  digest128 digest_{};        // At the end of the last of them.
   fibers* fibers_ = nullptr;  // Null: each has a thread.
   std::uint32_t free_entries_ = 0;
   atomic_word<std::uint32_t> pulse_{0};
