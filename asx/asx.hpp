@@ -88,6 +88,7 @@
 #include "asx/coro/combine.hpp"   // join_all, race, first_ok, quorum, retry, for_each
 #include "asx/coro/foreign.hpp"   // a value from another thread
 #include "asx/coro/link.hpp"      // tasks that end together
+#include "asx/coro/many.hpp"      // several messages in one await
 #include "asx/coro/moved.hpp"     // handing over what owns memory
 #include "asx/coro/near.hpp"      // oneshot, watch, broadcast, rendezvous
 #include "asx/coro/region.hpp"    // blocks that wait for their children

@@ -1,6 +1,7 @@
 // Slots, permits and waiters; the two ends and the end of all are in channel_ends.cpp.
 #include "asx/chan/channel_core.hpp"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -181,16 +182,21 @@ void channel_core::commit_and_tell(permit_core& p) noexcept {
 }
 
 void channel_core::commit_now() noexcept {
-  queue_now(extension::note_input(home, event_kind::input_send, number));
+  static_cast<void>(queue_now(extension::note_input(home, event_kind::input_send, number)));
 }
 
-void channel_core::queue_now(std::uint64_t asked) noexcept {
+void channel_core::commit_in_turn_and_tell() noexcept {
+  turn_told_ = queue_now(0);
+}
+
+std::uint64_t channel_core::queue_now(std::uint64_t asked) noexcept {
   ++last_permit_;
   --free_;
   ++queued_;
   ++sent_;
   const std::uint64_t told = note(event_kind::permit_sent, last_permit_, room(), 0, asked);
   wake_receiver(wake_code::message, told);
+  return told;
 }
 
 const cleanup_ops channel_core::plain_permit{&channel_core::unwind, nullptr};
@@ -286,16 +292,8 @@ status permit_core::refuse_again() noexcept {
 
 // ---- reserve ------------------------------------------------------------------------------------------------------
 
-// `places`: all of them are taken, so that it cannot wait.
-status channel_core::wait_or_reserve(sender_core& from, cx& c, reserve_wait& w, permit_core& out,
-                                     const tracked_order* promise, const std::uint32_t* places) noexcept {
-  if (w.is_waiting() && (!waiters_.holds(w) || w.from_ != &from)) w.leave();
-  if (promise != nullptr) {
-    if (const status s = extension::gate(home, promise->region); s != status::ok) {
-      w.leave();
-      return extension::refuse(home, event_kind::refused_slot, number, s);
-    }
-  }
+// What a cancel point of a sender asks before it looks for room; who is refused leaves the queue.
+ASX_ALWAYS_INLINE status channel_core::ask_first(cx& c, reserve_wait& w) noexcept {
   if (const status s = extension::checkpoint(c); s != status::ok) {
     if (w.is_waiting()) extension::leave(w, leave_code::cancelled);
     return s;
@@ -304,19 +302,27 @@ status channel_core::wait_or_reserve(sender_core& from, cx& c, reserve_wait& w, 
     if (w.is_waiting()) extension::leave(w, leave_code::disconnected);
     return status::disconnected;
   }
-  if (!extension::has_trace(home, 8)) {
-    w.leave();
-    return extension::refuse(home, event_kind::refused_slot, number, status::resource_exhausted, limit_code::trace);
+  return status::ok;
+}
+
+ASX_ALWAYS_INLINE bool channel_core::is_turn_of(const reserve_wait& w) const noexcept {
+  return has_room() && (waiters_.empty() || waiters_.head() == &w);
+}
+
+// Its turn has come: it waits no more. 0: it did not.
+ASX_ALWAYS_INLINE std::uint64_t channel_core::step_forward(sender_core& from, reserve_wait& w) noexcept {
+  const std::uint64_t which = w.id();
+  if (which != 0) {
+    extension::remove(waiters_, w);
+    renew_ways();
+    --from.pending_;
   }
-  if (has_room() && (waiters_.empty() || waiters_.head() == &w)) {
-    const std::uint64_t which = w.id();
-    if (which != 0) {
-      extension::remove(waiters_, w);
-      renew_ways();
-      --from.pending_;
-    }
-    return claim(out, promise, true, which);
-  }
+  return which;
+}
+
+// `places`: all of them are taken, so that it cannot wait.
+ASX_ALWAYS_INLINE status channel_core::line_up(sender_core& from, cx& c, reserve_wait& w,
+                                               const std::uint32_t* places) noexcept {
   const bool is_new = !w.is_waiting();
   if (is_new) {
     const std::uint32_t most = home.contract().max_channel_waiters;
@@ -335,6 +341,52 @@ status channel_core::wait_or_reserve(sender_core& from, cx& c, reserve_wait& w, 
   extension::wait(c, home, waiters_, w, wait_code::reserve, number, is_new ? last_waiter_ : 0);
   renew_ways();
   return status::would_block;
+}
+
+status channel_core::wait_or_reserve(sender_core& from, cx& c, reserve_wait& w, permit_core& out,
+                                     const tracked_order* promise, const std::uint32_t* places) noexcept {
+  if (w.is_waiting() && (!waiters_.holds(w) || w.from_ != &from)) w.leave();
+  if (promise != nullptr) {
+    if (const status s = extension::gate(home, promise->region); s != status::ok) {
+      w.leave();
+      return extension::refuse(home, event_kind::refused_slot, number, s);
+    }
+  }
+  if (const status s = ask_first(c, w); s != status::ok) return s;
+  if (!extension::has_trace(home, 8)) return refuse_trace(w);
+  if (is_turn_of(w)) return claim(out, promise, true, step_forward(from, w));
+  return line_up(from, c, w, places);
+}
+
+status channel_core::refuse_trace(reserve_wait& w) noexcept {
+  w.leave();
+  return extension::refuse(home, event_kind::refused_slot, number, status::resource_exhausted, limit_code::trace);
+}
+
+// ---- several messages in one turn (R-320) ---------------------------------------------------------------------------
+
+status channel_core::begin_turn(sender_core& from, cx& c, reserve_wait& w, std::size_t wanted) noexcept {
+  if (w.is_waiting() && (!waiters_.holds(w) || w.from_ != &from)) w.leave();
+  if (const status s = ask_first(c, w); s != status::ok) return s;
+  if (wanted == 0) {  // There is no turn to wait for.
+    w.leave();
+    return status::ok;
+  }
+  const bool is_turn = is_turn_of(w);
+  // What a reserve may say, and a word for each further message.
+  const std::uint64_t further = is_turn ? std::min<std::uint64_t>(wanted, free_) - 1 : 0;
+  if (!extension::has_trace(home, 8 + further)) return refuse_trace(w);
+  if (!is_turn) return line_up(from, c, w, nullptr);
+  if (const std::uint64_t which = step_forward(from, w); which != 0) {
+    note_left(extension::caller(home), which, leave_code::served);
+  }
+  return status::ok;
+}
+
+// the wake is passed on while there is room, and behind all that was queued in this turn.
+status channel_core::end_turn(sender_core& from, cx& c, reserve_wait& w, bool is_all_queued) noexcept {
+  if (!waiters_.empty() || home.ghosts().is_on()) return_slot(turn_told_);
+  return is_all_queued ? status::ok : line_up(from, c, w, nullptr);
 }
 
 status channel_core::try_reserve(permit_core& out, const tracked_order* promise) noexcept {
@@ -441,7 +493,7 @@ void* channel_core::commit_evicting() noexcept {
   void* const shell = take_head();
   ++evicted_;
   note(event_kind::message_evicted, received_ + evicted_ + discarded_, room(), 0, asked);
-  queue_now(asked);
+  static_cast<void>(queue_now(asked));
   return shell;
 }
 

@@ -182,6 +182,33 @@ class ASX_API channel_core final : public thing {
     reserve_wait nowhere;
     return wait_or_reserve(from, c, nowhere, out, promise, &limit);
   }
+  /// The same for several values that lie ready. ok: it has its turn; while there are values and room, one is
+  /// constructed at `tail` and said to be by commit_in_turn, and then the turn is ended, whose answer is the answer.
+  /// Anything else is the answer already. `wanted` of 0: ok, and there is no turn.
+  [[nodiscard]] status begin_turn(sender_core& from, cx& c, reserve_wait& w, std::size_t wanted) noexcept;
+  ASX_ALWAYS_INLINE void commit_in_turn() noexcept {
+    if (!is_quiet_) [[unlikely]]
+      return commit_in_turn_and_tell();
+    ++last_permit_;
+    --free_;
+    ++queued_;
+    ++sent_;
+    if (!receivers_.empty()) wake_receiver(wake_code::message, 0);
+  }
+  /// The same for plain bytes of which nobody hears: how many fit from `tail` on in one piece, 0 when they are said one
+  /// by one; and that so many were put there.
+  [[nodiscard]] ASX_ALWAYS_INLINE std::uint32_t run_at_tail() const noexcept {
+    const std::uint32_t piece = slots_ - tail_index();
+    return !is_quiet_ ? 0 : free_ < piece ? free_ : piece;
+  }
+  ASX_ALWAYS_INLINE void commit_run(std::uint32_t count) noexcept {
+    last_permit_ += count;
+    free_ -= count;
+    queued_ += count;
+    sent_ += count;
+    if (!receivers_.empty()) wake_receiver(wake_code::message, 0);
+  }
+  [[nodiscard]] status end_turn(sender_core& from, cx& c, reserve_wait& w, bool is_all_queued) noexcept;
   [[nodiscard]] status try_reserve(permit_core& out, const tracked_order* promise = nullptr) noexcept;
   /// ok when a value may be constructed at `tail` and committed without a permit; else disconnected or full.
   [[nodiscard]] status admit_now() const noexcept {
@@ -235,6 +262,19 @@ class ASX_API channel_core final : public thing {
       return take_head();
     }
     return recv_and_tell();
+  }
+  /// As run_at_tail, from `head` on; and so many were taken from there.
+  [[nodiscard]] ASX_ALWAYS_INLINE std::uint32_t run_at_head() const noexcept {
+    const std::uint32_t piece = slots_ - head_;
+    return !is_quiet_ ? 0 : queued_ < piece ? queued_ : piece;
+  }
+  ASX_ALWAYS_INLINE void finish_run(std::uint32_t count) noexcept {
+    received_ += count;
+    head_ += count;
+    if (head_ == slots_) head_ = 0;
+    queued_ -= count;
+    free_ += count;
+    if (!waiters_.empty()) return_slot(0);
   }
   /// What was taken from the ring is destroyed. The channel may be gone afterwards.
   void put_down() noexcept {
@@ -320,7 +360,13 @@ class ASX_API channel_core final : public thing {
   /// `waited_as`: the number of the waiter that has come to its turn; 0 for who did not wait.
   [[nodiscard]] status claim(permit_core& out, const tracked_order* promise, bool is_told,
                              std::uint64_t waited_as = 0) noexcept;
-  void queue_now(std::uint64_t asked) noexcept;
+  std::uint64_t queue_now(std::uint64_t asked) noexcept;
+  void commit_in_turn_and_tell() noexcept;
+  [[nodiscard]] status ask_first(cx& c, reserve_wait& w) noexcept;
+  [[nodiscard]] bool is_turn_of(const reserve_wait& w) const noexcept;
+  [[nodiscard]] std::uint64_t step_forward(sender_core& from, reserve_wait& w) noexcept;
+  [[nodiscard]] status line_up(sender_core& from, cx& c, reserve_wait& w, const std::uint32_t* places) noexcept;
+  [[nodiscard]] status refuse_trace(reserve_wait& w) noexcept;
   void free_permit(permit_slot& p) noexcept {
     extension::let_go(p);
     p.ops = &plain_permit;
@@ -391,6 +437,7 @@ class ASX_API channel_core final : public thing {
   wait_queue receivers_;  // One at most.
   waiter receiver_wait_;
   std::uint64_t last_waiter_ = 0;
+  std::uint64_t turn_told_ = 0;  // The event of the last message of the turn that is under way.
 
   permit_slot* permits_;
   void (*destroy_)(void*) noexcept;

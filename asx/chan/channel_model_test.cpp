@@ -51,6 +51,14 @@ channel_operation does(channel_call call, std::uint32_t actor, std::uint32_t slo
   return op;
 }
 
+// `count` messages are sent by one call, or as many are received.
+channel_operation does_many(channel_call call, std::uint32_t actor, std::uint32_t slot, std::uint32_t count,
+                            std::uint32_t repolls = everybody) {
+  channel_operation op = does(call, actor, slot, slot, repolls);
+  op.count = count;
+  return op;
+}
+
 // Two senders with a puppet each, a receiver with a third; the first two lie in the region of the channel.
 channel_plan small_plan(std::uint32_t capacity, bool tracked) {
   channel_plan plan;
@@ -69,7 +77,7 @@ void run_all_words(const channel_plan& plan, const std::vector<channel_operation
     std::vector<channel_operation> all = before;
     std::uint64_t message = 0;
     for (const std::size_t letter : word) all.push_back(letters[letter]);
-    for (channel_operation& op : all) op.message = ++message;
+    for (channel_operation& op : all) op.message = message += 8;  // The first of a list, perhaps.
     const replay_on_assert running([&] { return describe(plan, {all, ""}); });
     const channel_run run = run_operations(plan, all);
     if (!run.difference.empty()) FAIL() << describe(plan, shorten(plan, run));
@@ -144,6 +152,39 @@ TEST(channel_small_worlds, every_short_way_in_which_sides_go_away_agrees_with_th
       does(call::close, 3, 1, 0, 0),        does(call::end_ok, 1),
   };
   run_small_worlds(false, {does(call::clone_sender, 0, 0, 1), does(call::try_reserve, 1, 0)}, letters);
+}
+
+TEST(channel_small_worlds, every_short_life_of_lists_agrees_with_the_model) {
+  using call = channel_call;
+  const std::vector<channel_operation> letters = {
+      does_many(call::poll_send_many, 1, 0, 3),
+      does_many(call::poll_send_many, 2, 1, 2),
+      does_many(call::poll_send_many, 1, 0, 0, 0),
+      does(call::poll_reserve, 2, 1, 1),
+      does_many(call::poll_recv_many, 3, 0, 2),
+      does(call::poll_recv, 3),
+      does(call::drop_receiver, 3),
+      does(call::cancel, 1),
+  };
+  run_small_worlds(false, {does(call::clone_sender, 0, 0, 1)}, letters);
+}
+
+// Few poll again by themselves: turns are offered and not taken, by those who came for a slot and those with a list.
+TEST(channel_small_worlds, every_short_struggle_of_lists_for_slots_agrees_with_the_model) {
+  using call = channel_call;
+  channel_operation gives_up = does_many(call::poll_send_many, 2, 1, 0, 0);
+  gives_up.variant = 1;
+  const std::vector<channel_operation> letters = {
+      does_many(call::poll_send_many, 1, 0, 1, 0),
+      does_many(call::poll_send_many, 2, 1, 3, 0),
+      gives_up,
+      does(call::poll_reserve, 2, 1, 1, 0),
+      does(call::poll_reserve, 3, 0, 0),
+      does(call::try_recv, 3, 0, 0, 0),
+      does_many(call::poll_recv_many, 3, 0, 0, 0),
+      does(call::drop_sender, 3, 0, 0, 0),
+  };
+  run_small_worlds(false, {does(call::clone_sender, 0, 0, 1), does(call::try_send, 0, 0)}, letters);
 }
 
 // ---- Random worlds ----

@@ -24,18 +24,23 @@
 //            receiver discards what is queued. A receiver that wants no more and loses nothing has its senders end -
 //            cancels their region, tells them by a watch - and receives until disconnected; one that was cancelled
 //            itself drains by try_recv.
+// R-320      messages that lie ready are queued as many in one turn as there is room for; nobody passes meanwhile.
 //
 // Values may be move-only, over-aligned, and throw when they are moved. Nothing is allocated after `channel` returned.
 //
-// Cancel points: poll_reserve, poll_recv. Nothing else waits; send, abort and try_ forms never do.
-// Threads: the runtime's. A permit is held by the task that reserved it, and aborted when that task ends.
-// Lifetime: the channel belongs to its region, which takes it down when it finalizes; ends and permits that are left
+// Cancel points: poll_reserve, poll_send_many, poll_recv, poll_recv_many. Nothing else waits; send, abort and try_
+// forms never do. Threads: the runtime's. A permit is held by the task that reserved it, and aborted when that task
+// ends. Lifetime: the channel belongs to its region, which takes it down when it finalizes; ends and permits
+// that are left
 //           report disconnected then. They are gone before the runtime is.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <new>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -89,6 +94,22 @@ template <class End>
 [[nodiscard]] channel_state state_of(const End& end) noexcept {
   channel_report r;
   return end.inspect(r) == status::ok ? r.state : channel_state::fully_closed;
+}
+
+/// Its moves and its end call nothing: many of them are moved as bytes, and told of at once.
+template <class T>
+inline constexpr bool is_plain = std::is_trivially_copyable_v<T>;
+
+/// How many of those can be taken at once, up to `most`; 0: one by one.
+template <class T>
+ASX_ALWAYS_INLINE std::uint32_t run_at_head([[maybe_unused]] const channel_core& c,
+                                            [[maybe_unused]] std::uint32_t most) noexcept {
+  if constexpr (is_plain<T>) {
+    const std::uint32_t run = c.run_at_head();
+    return run < most ? run : most;
+  } else {
+    return 0;
+  }
 }
 
 /// The slot of a value that was moved out comes back.
@@ -192,6 +213,33 @@ class sender {
     if (may_have_gates()) [[unlikely]]
       return call_inside<&sender::send_now>(*this, value);
     return send_now(value);
+  }
+  /// A cancel point, for messages that lie ready: queues them from the front of `rest`, which shrinks by what was
+  /// queued, as many in one turn as there is room for. ok: all. would_block: `w` waits for the next turn.
+  /// Anything else as poll_reserve: what was not queued is in `rest`, untouched.
+  [[nodiscard]] status poll_send_many(cx& c, reserve_wait& w, std::span<T>& rest) noexcept {
+    static_assert(std::is_nothrow_move_constructible_v<T>,
+                  "messages that throw when they are moved are sent one by one");
+    const inside in(core_.gate());
+    channel_core* const core = core_.get();
+    if (core == nullptr) return core_.poll_gone(c, w);
+    if (const status s = core->begin_turn(core_, c, w, rest.size()); s != status::ok || rest.empty()) return s;
+    while (!rest.empty() && core->has_room()) {  // asx: bounded by the capacity
+      if constexpr (detail::is_plain<T>) {
+        std::uint32_t run = core->run_at_tail();
+        if (rest.size() < run) run = static_cast<std::uint32_t>(rest.size());
+        if (run != 0) {
+          std::memcpy(core->tail_for<T>(), rest.data(), run * sizeof(T));
+          core->commit_run(run);
+          rest = rest.subspan(run);
+          continue;
+        }
+      }
+      new (core->tail_for<T>()) T(std::move(rest.front()));
+      core->commit_in_turn();
+      rest = rest.subspan(1);
+    }
+    return core->end_turn(core_, c, w, rest.empty());
   }
   /// Makes room by taking the oldest message out, if it must; full when there is none that is committed.
   evict_result<T> send_evict_oldest(T value) {
@@ -297,6 +345,34 @@ class receiver {
     if (may_have_gates()) [[unlikely]]
       return call_inside<&receiver::look_now>(*this, c);
     return look_now(c);
+  }
+  /// A cancel point. As poll_recv, but ok gives up to `most` messages, at least one, oldest first: take(T&&) is called
+  /// for each, and must not throw. `taken` is how many; it never waits for the second one.
+  template <class Take>
+  [[nodiscard]] status poll_recv_many(cx& c, std::uint32_t most, Take&& take, std::uint32_t& taken) noexcept {
+    static_assert(std::is_nothrow_move_constructible_v<T>,
+                  "messages that throw when they are moved are received one by one");
+    const inside in(core_.gate());
+    taken = 0;
+    if (most == 0) most = 1;
+    status s = look_now(c);
+    const status answer = s;
+    while (s == status::ok) {  // asx: bounded by `most`, or what is queued
+      channel_core& core = core_.there();
+      if (const std::uint32_t run = detail::run_at_head<T>(core, most - taken); run != 0) {
+        for (std::uint32_t i = 0; i < run; ++i) take(std::move(*std::launder(core.head_as<T>() + i)));
+        core.finish_run(run);
+        taken += run;
+      } else {
+        take(std::move(*std::launder(core.head_as<T>())));
+        detail::finish<T>(core);  // The channel, and this end of it, may be gone afterwards.
+        ++taken;
+      }
+      if (taken >= most) break;
+      const channel_core* const left = core_.get();
+      s = left == nullptr ? status::disconnected : left->try_recv();
+    }
+    return answer;
   }
   /// Takes back what poll_ready or poll_recv left behind when they said would_block.
   void stop_waiting() noexcept {

@@ -88,6 +88,14 @@ PROBLEMS = [
         notes=("asx: coroutines; asx_poll: poll functions; asio_try: try_send and try_receive before the await",
                "asx_worker: coroutines on one worker of the many-worker drive, which reads the machine's clock")),
     Problem(
+        "batch", "producers x capacity: the same values in lists of 32, as many at a time as there is room for", "ns a message",
+        ("asx", "tokio"),
+        (Run(("stream", 400_000, 3), ("stream", 100_000, 3)),
+         Run(("threads", 200_000, 3), ("threads", 50_000, 3), threads=2)),
+        aims=(Aim(0.2, "tokio", workloads=ONE_THREAD), Aim(0.8, "tokio", workloads=TWO_THREADS)),
+        without_allocations=("asx",),
+        notes=("asx: send_many and recv_many; tokio: reserve_many, a send for each permit, recv_many",)),
+    Problem(
         "ping_pong", "a value there, its successor back, through channels of capacity 1", "ns a round trip",
         ("asx", "asx_poll", "floor", "asio", "asio_try", "tokio", "go"),
         (Run(("ping_pong", 200_000, 3), ("ping_pong", 50_000, 3)),

@@ -265,6 +265,18 @@ CASES = [
      "int g(cx) { return 1; } int main() { return run(g).is_ok() ? 0 : 1; }",
      "task<int> g(cx) { co_return 1; } int main() { return run(g).is_ok() ? 0 : 1; }",
      "it must return an asx::task<T>", None),
+    ("a list that nobody keeps",
+     "task<> f(cx, sender<int>& tx) { co_await send_many(tx, std::vector<int>(3)); }",
+     "task<> f(cx, sender<int>& tx) { std::vector<int> list(3); co_await send_many(tx, list); }",
+     "give it a list with a name", None),
+    ("a list that is const",
+     "task<> f(cx, sender<int>& tx) { const std::vector<int> list(3); co_await send_many(tx, list); }",
+     "task<> f(cx, sender<int>& tx) { std::vector<int> list(3); co_await send_many(tx, std::span(list)); }",
+     "send_many takes messages out of a list that lies in one piece and is not const", None),
+    ("messages received into one",
+     "task<> f(cx, receiver<int>& rx) { int one = 0; co_await recv_many(rx, one, 3); }",
+     "task<> f(cx, receiver<int>& rx) { std::vector<int> list; co_await recv_many(rx, list, 3); }",
+     "recv_many puts messages into a list of the channel's own type", None),
 ]
 
 

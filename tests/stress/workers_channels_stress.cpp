@@ -52,6 +52,94 @@ TEST(workers_channels_stress, messages_come_once_and_in_order_while_both_ends_mo
   });
 }
 
+// ---- lists ----------------------------------------------------------------------------------------------------------
+
+task<> sends_lists(cx, sender<std::uint64_t> to, std::uint64_t first, std::uint64_t n) {
+  std::vector<std::uint64_t> list;
+  for (std::uint64_t i = 0; i < n;) {
+    list.clear();
+    for (std::uint64_t most = 1 + i % 9; i < n && list.size() < most; ++i) list.push_back(first + i);
+    co_await send_many(to, list);
+  }
+}
+task<> receives_lists(cx c, receiver<std::uint64_t> from, std::array<std::uint64_t, 4>* next, counter* got) {
+  std::vector<std::uint64_t> list;
+  for (std::size_t most = 1; most < 8; ++most) {
+    list.clear();
+    if (co_await recv_many(from, list, most) == 0) co_return;
+    EXPECT_LE(list.size(), most);
+    for (const std::uint64_t m : list) {
+      EXPECT_EQ(m & UINT32_MAX, (*next)[m >> 32]) << "out of its sender's order";
+      ++(*next)[m >> 32];
+      got->fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  co_await start(c, receives_lists, moved(from), next, got);
+}
+
+// beside senders of single messages, which nobody passes.
+TEST(workers_channels_stress, lists_come_whole_and_in_order_beside_single_messages) {
+  play_rounds(12, [](cx c, std::uint64_t round) -> task<> {
+    std::array<std::uint64_t, 4> next{};
+    counter got{0};
+    auto* const n = &next;
+    auto* const g = &got;
+    const auto capacity = static_cast<std::uint32_t>(1 + round % 7);
+    co_await region(c, [n, g, capacity](cx r) -> task<> {
+      auto [code, tx, rx] = channel<std::uint64_t>(r, capacity);
+      EXPECT_EQ(code, status::ok);
+      for (std::uint64_t s = 0; s < 3; ++s) co_await start(r, sends_lists, tx, s << 32, std::uint64_t{60});
+      co_await start(r, sends, tx, std::uint64_t{3} << 32, std::uint64_t{60});
+      tx.drop();
+      co_await start(r, receives_lists, moved(rx), n, g);
+    });
+    EXPECT_EQ(got.load(), 240U);
+    for (const std::uint64_t each : next) EXPECT_EQ(each, 60U);
+  });
+}
+
+// Senders are cancelled in the middle of their lists: what came is what was told to be sent.
+TEST(workers_channels_stress, a_list_that_is_cancelled_says_how_much_of_it_was_sent) {
+  play_rounds(12, [](cx c, std::uint64_t round) -> task<> {
+    counter told{0};
+    counter got{0};
+    auto* const t = &told;
+    auto* const g = &got;
+    co_await region(c, {.policy = region_policy::body_decides}, [t, g, round](cx r) -> task<> {
+      auto [code, tx, rx] = channel<std::uint64_t>(r, 3);
+      EXPECT_EQ(code, status::ok);
+      co_await start(
+          r,
+          [](cx, receiver<std::uint64_t> from, counter* received) -> task<> {
+            std::vector<std::uint64_t> list;
+            while (const std::size_t more = co_await recv_many(from, list, 5)) {
+              received->fetch_add(more, std::memory_order_relaxed);
+              list.clear();
+            }
+          },
+          moved(rx), g);
+      std::vector<join_handle<void>> all;
+      for (int i = 0; i < 4; ++i) {
+        all.push_back(co_await start(
+            r,
+            [](cx, sender<std::uint64_t> to, counter* sent) -> task<> {
+              std::vector<std::uint64_t> list(30);
+              const sent_many answer = co_await attempt(send_many(to, list));
+              sent->fetch_add(answer.sent, std::memory_order_relaxed);
+            },
+            tx, t));
+      }
+      tx.drop();
+      for (auto& one : all) {
+        for (std::uint64_t i = 0; i < round % 4; ++i) co_await yield();
+        static_cast<void>(one.cancel());
+      }
+      for (auto& one : all) static_cast<void>(co_await attempt(join(one)));
+    });
+    EXPECT_EQ(got.load(), told.load());
+  });
+}
+
 TEST(workers_channels_stress, what_is_evicted_and_what_is_received_is_all_there_was) {
   play_rounds(12, [](cx c, std::uint64_t) -> task<> {
     counter alive{0};

@@ -36,7 +36,10 @@ class channel_coverage {
  public:
   void add(const channel_record& r) {
     for (const channel_note& n : r.notes) {
-      if (n.what == channel_note::kind::answer) ++answers_[{n.call, n.code}];
+      if (n.what == channel_note::kind::answer) {
+        ++answers_[{n.call, n.code}];
+        add_list(n, r);
+      }
       if (n.what == channel_note::kind::wake) ++wakes_[n.why];
       if (n.what == channel_note::kind::destroyed) ++destroyed_;
       if (n.what == channel_note::kind::cleanup) ++cleanups_;
@@ -62,6 +65,9 @@ class channel_coverage {
         {call::poll_reserve,
          {status::ok, status::stale_handle, status::region_not_open, status::cancelled, status::disconnected,
           status::resource_exhausted, status::would_block}},
+        {call::poll_send_many,
+         {status::ok, status::stale_handle, status::cancelled, status::disconnected, status::resource_exhausted,
+          status::would_block}},
         {call::try_reserve,
          {status::ok, status::stale_handle, status::invalid_argument, status::region_not_open, status::disconnected,
           status::full}},
@@ -71,6 +77,8 @@ class channel_coverage {
          {status::ok, status::disconnected, status::obligation_already_resolved, status::obligation_leaked}},
         {call::clone_sender, {status::ok, status::stale_handle}},
         {call::poll_recv,
+         {status::ok, status::stale_handle, status::cancelled, status::disconnected, status::would_block}},
+        {call::poll_recv_many,
          {status::ok, status::stale_handle, status::cancelled, status::disconnected, status::would_block}},
         {call::try_recv, {status::ok, status::stale_handle, status::disconnected, status::empty}},
         {call::create, {status::ok, status::region_not_open, status::resource_exhausted}},
@@ -94,6 +102,11 @@ class channel_coverage {
                                      obligation_state::leaked}) {
       demand(count(obligations_, s), "an obligation " + std::string(obligation_lifecycle.name(s)));
     }
+    demand(lists_.empty, "an empty list that is sent");
+    demand(lists_.split, "a list that waits after its turn");
+    demand(lists_.requeued, "a list that leaves its place and stands at the back");
+    demand(lists_.refused, "a list that is refused after its turn");
+    demand(lists_.received, "several messages in one receive");
     demand(destroyed_, "a message that is discarded");
     demand(cleanups_, "a cleanup action");
     demand(freed_, "a channel that is freed");
@@ -102,6 +115,16 @@ class channel_coverage {
   }
 
  private:
+  void add_list(const channel_note& n, const channel_record& r) {
+    if (n.call == channel_call::poll_recv_many && n.count > 1) ++lists_.received;
+    if (n.call != channel_call::poll_send_many) return;
+    if (n.code == status::ok && n.count == 0) ++lists_.empty;
+    if (n.code == status::resource_exhausted && n.count != 0) ++lists_.refused;
+    if (n.code != status::would_block || n.count == 0) return;
+    ++lists_.split;
+    if (r.waiters.front().event == event_kind::send_waiter_removed) ++lists_.requeued;
+  }
+
   template <class Map>
   [[nodiscard]] static std::uint64_t count(const Map& counts, const typename Map::key_type& key) {
     const auto found = counts.find(key);
@@ -112,6 +135,13 @@ class channel_coverage {
   std::map<wake_code, std::uint64_t> wakes_;
   std::map<std::pair<outcome_kind, bool>, std::uint64_t> ends_;
   std::map<obligation_state, std::uint64_t> obligations_;
+  struct {
+    std::uint64_t empty = 0;
+    std::uint64_t split = 0;
+    std::uint64_t requeued = 0;
+    std::uint64_t refused = 0;
+    std::uint64_t received = 0;
+  } lists_;
   std::uint64_t destroyed_ = 0;
   std::uint64_t cleanups_ = 0;
   std::uint64_t freed_ = 0;

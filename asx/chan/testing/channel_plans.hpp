@@ -39,7 +39,7 @@ class channel_draws {
     const std::uint32_t senders = channels + 1 + below(7);
     for (std::uint32_t s = 0; s < senders; ++s) out.tracked.push_back(how == 3 || (how != 0 && one_in(2)));
     out.waits = puppets + below(3);
-    if (one_in(5)) out.max_waiters = 1 + below(3);
+    if (one_in(5)) out.max_waiters = below(4);
     if (one_in(5)) out.max_channels = channels;
     out.is_journalled = !one_in(4);
     is_stormy_ = one_in(3);
@@ -67,7 +67,9 @@ class channel_draws {
   };
   static constexpr auto weights = std::to_array<weight>({
       {channel_call::poll_reserve, 190, 160},
+      {channel_call::poll_send_many, 90, 80},
       {channel_call::poll_recv, 130, 110},
+      {channel_call::poll_recv_many, 50, 40},
       {channel_call::checkpoint, 10, 20},
       {channel_call::mask, 4, 8},
       {channel_call::unmask, 4, 8},
@@ -136,6 +138,7 @@ class channel_draws {
   [[nodiscard]] static bool is_worth_it(const naive_channel_world& world, const channel_operation& op) {
     switch (op.call) {
       case channel_call::poll_reserve:
+      case channel_call::poll_send_many:
       case channel_call::try_reserve:
       case channel_call::try_send:
       case channel_call::send_evict_oldest:
@@ -148,6 +151,7 @@ class channel_draws {
       case channel_call::move_permit:
       case channel_call::panic_and_drop: return world.permit_number(op.permit) != 0;
       case channel_call::poll_recv:
+      case channel_call::poll_recv_many:
       case channel_call::try_recv:
       case channel_call::drop_receiver:
       case channel_call::move_receiver: return world.is_in_use(world.receivers()[op.receiver]);
@@ -174,11 +178,18 @@ class channel_draws {
     op.message = ++last_message_;
     op.region = one_in(2) ? 3 : below(3);
     switch (op.call) {
+      case channel_call::poll_send_many:  // A tracked sender has none.
+        op.sender = slot(world.senders().size(), [&](std::uint32_t s) {
+          return world.is_in_use(world.senders()[s]) && !world.plan().tracked[s];
+        });
+        [[fallthrough]];
       case channel_call::poll_reserve: {
         const bool wants_new = !one_in(4);
         op.other = slot(world.plan().waits, [&](std::uint32_t w) { return (world.wait_id(w) == 0) == wants_new; });
+        if (one_in(2)) op.sender = world.sender_of(op.other, op.sender);  // Else it begins anew.
         break;
       }
+      case channel_call::poll_recv_many: op.count = one_in(8) ? UINT32_MAX : below(5); break;
       case channel_call::leave:
       case channel_call::drop_wait:
       case channel_call::move_wait:
@@ -189,6 +200,10 @@ class channel_draws {
         op.other = slot(world.senders().size(), [&](std::uint32_t s) { return !world.is_in_use(world.senders()[s]); });
         break;
       default: break;
+    }
+    if (op.call == channel_call::poll_send_many) {
+      op.count = below(world.view_by_sender(op.sender).capacity + 3);
+      last_message_ += op.count;
     }
     if (op.call == channel_call::create) {
       op.message = 1 + below(4);

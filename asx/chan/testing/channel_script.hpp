@@ -7,6 +7,7 @@
 //
 //     slot      senders are plain or tracked by their slot; a permit lies in the lowest slot that holds none
 //     receiver  one slot for each of the two channels that a world may have at a time
+//     list      what a puppet sends by poll_send_many stays in its hands until it is queued or handed back
 //
 // The model (naive_channel_world.hpp) and the real channels (real_channel_world.hpp) do the same operations and keep
 // the same notes; channel_driver.hpp compares them.
@@ -33,9 +34,11 @@
 namespace asx::testing {
 
 enum class channel_call : std::uint8_t {
-  // Of a puppet in its poll only.
+  // Of a puppet in its poll only. The first four wait.
   poll_reserve,
+  poll_send_many,  // Of what the puppet has in hand, and `count` new ones; variant 1: of these alone.
   poll_recv,
+  poll_recv_many,  // `count` of them at most.
   checkpoint,
   mask,
   unmask,
@@ -75,15 +78,13 @@ enum class channel_call : std::uint8_t {
 };
 
 inline constexpr auto channel_call_names = std::to_array<std::string_view>({
-    "poll_reserve",   "poll_recv",     "checkpoint",  "mask",
-    "unmask",         "push_cleanup",  "park",        "bare",
-    "yield",          "end_ok",        "end_err",     "panic",
-    "panic_and_drop", "try_reserve",   "try_send",    "send_evict_oldest",
-    "clone_sender",   "drop_sender",   "move_sender", "send",
-    "abort",          "drop_permit",   "move_permit", "try_recv",
-    "drop_receiver",  "move_receiver", "leave",       "drop_wait",
-    "move_wait",      "create",        "close",       "wake",
-    "cancel",         "complete",      "respawn",     "stall",
+    "poll_reserve", "poll_send_many", "poll_recv",      "poll_recv_many", "checkpoint", "mask",
+    "unmask",       "push_cleanup",   "park",           "bare",           "yield",      "end_ok",
+    "end_err",      "panic",          "panic_and_drop", "try_reserve",    "try_send",   "send_evict_oldest",
+    "clone_sender", "drop_sender",    "move_sender",    "send",           "abort",      "drop_permit",
+    "move_permit",  "try_recv",       "drop_receiver",  "move_receiver",  "leave",      "drop_wait",
+    "move_wait",    "create",         "close",          "wake",           "cancel",     "complete",
+    "respawn",      "stall",
 });
 static_assert(channel_call_names.size() == static_cast<std::size_t>(channel_call::stall) + 1);
 
@@ -106,7 +107,8 @@ struct channel_operation {
   std::uint32_t receiver = 0;  // Slot.
   std::uint32_t region = 0;    // Place in the plan.
   std::uint32_t variant = 0;   // By which of several equal ways.
-  std::uint64_t message = 0;   // Its number; the capacity of a new channel.
+  std::uint64_t message = 0;   // Its number, or the first of a list; the capacity of a new channel.
+  std::uint32_t count = 0;     // Messages that join a list; how many may be received at once.
   cancel_kind kind = cancel_kind::user;
   std::uint32_t repolls = 0;  // Bit p: puppet p, woken without a script, polls again what it waits for.
 };
@@ -135,9 +137,11 @@ struct channel_note {
   channel_call call = channel_call::park;
   status code = status::ok;
   wake_code why = wake_code::other;
-  std::uint64_t message = 0;  // Received, evicted or destroyed; of a cleanup: how many slots were reserved.
-  std::uint64_t back = 0;     // The message that was handed back.
-  std::uint64_t number = 0;   // Of the permit, of the waiter, of the cleanup action.
+  std::uint64_t message = 0;          // Received, evicted or destroyed; of a cleanup: how many slots were reserved.
+  std::uint64_t back = 0;             // The message that was handed back.
+  std::uint64_t number = 0;           // Of the permit, of the waiter, of the cleanup action.
+  std::uint64_t count = 0;            // Messages of a list that were queued or received.
+  std::vector<std::uint64_t> list{};  // What was received, oldest first; what was not queued, in order.
 
   friend bool operator==(const channel_note&, const channel_note&) = default;
 };
@@ -227,9 +231,12 @@ struct puppet_mind {
     return out;
   }
   void learn(const channel_operation& done, status code) {
-    if (done.call != channel_call::poll_reserve && done.call != channel_call::poll_recv) return;
+    if (done.call > channel_call::poll_recv_many) return;
     pending.reset();
-    if (code == status::would_block) pending = done;
+    if (code != status::would_block) return;
+    pending = done;
+    if (done.call != channel_call::poll_send_many) return;
+    pending->count = pending->variant = 0;  // With what is left of the list: the puppet keeps it.
   }
 };
 
@@ -265,6 +272,11 @@ class channel_world {
   out += ": " + std::string(name(op.call));
   switch (op.call) {
     case call::poll_reserve: out += " sender" + number(op.sender) + ", wait" + number(op.other); break;
+    case call::poll_send_many:
+      out += number(op.count) + " from message" + number(op.message) + " by sender" + number(op.sender) + ", wait" +
+             number(op.other);
+      break;
+    case call::poll_recv_many: out += number(op.receiver) + ", at most" + number(op.count); break;
     case call::try_reserve:
     case call::drop_sender:
     case call::move_sender: out += number(op.sender); break;
@@ -323,6 +335,9 @@ class channel_world {
   if (n.message != 0) out += ", message " + std::to_string(n.message);
   if (n.back != 0) out += ", back " + std::to_string(n.back);
   if (n.number != 0) out += ", number " + std::to_string(n.number);
+  if (n.count != 0) out += ", in all " + std::to_string(n.count);
+  if (!n.list.empty()) out += n.call == channel_call::poll_send_many ? ", left:" : ", messages:";
+  for (const std::uint64_t m : n.list) out += " " + std::to_string(m);
   return out;
 }
 

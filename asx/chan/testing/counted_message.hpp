@@ -7,7 +7,9 @@
 // Cancel points: none. Threads: one owner. Lifetime: a ledger outlives its messages, its journal the ledger's use.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -42,6 +44,7 @@ class counted_message {
   counted_message(const counted_message&) = delete;
   counted_message& operator=(const counted_message&) = delete;
 
+  [[nodiscard]] std::uint64_t number() const { return number_; }  // 0: moved from, or taken.
   /// Its number; it is delivered now, and its death is no news any more.
   [[nodiscard]] std::uint64_t take() {
     if (number_ != 0) --book_->live;
@@ -57,6 +60,38 @@ class counted_message {
 
   std::uint64_t number_;
   message_ledger* book_;
+};
+
+/// What a puppet has in hand to be sent, first to last.
+class message_list {
+ public:
+  void add(std::uint64_t first, std::uint32_t count, message_ledger& book) {
+    for (std::uint32_t i = 0; i < count; ++i) all_.emplace_back(first + i, book);
+  }
+  [[nodiscard]] std::span<counted_message> all() { return all_; }
+  /// Forgets those before `rest`, which a call left of all(); how many. They must have been moved out, and nothing
+  /// behind them.
+  std::uint64_t keep(std::span<counted_message> rest) {
+    const std::size_t gone = all_.size() - rest.size();
+    bool is_whole = rest.size() <= all_.size() && rest.data() == all_.data() + gone;
+    if (!is_whole) return UINT64_MAX;
+    for (std::size_t i = 0; i < all_.size(); ++i) is_whole = is_whole && (all_[i].number() == 0) == (i < gone);
+    all_.erase(all_.begin(), all_.begin() + static_cast<std::ptrdiff_t>(gone));
+    return is_whole ? gone : UINT64_MAX;
+  }
+  [[nodiscard]] std::vector<std::uint64_t> numbers() const {
+    std::vector<std::uint64_t> out;
+    for (const counted_message& m : all_) out.push_back(m.number());
+    return out;
+  }
+  /// Takes all of them away; that is no news.
+  void clear() {
+    for (counted_message& m : all_) static_cast<void>(m.take());
+    all_.clear();
+  }
+
+ private:
+  std::vector<counted_message> all_;
 };
 
 }  // namespace asx::testing

@@ -2,7 +2,7 @@
 //
 //     queue      numbers of the messages that were committed and not received, oldest first
 //     permits    reserved and neither sent nor aborted: number, holder, obligation
-//     waiters    pending reserves in the order of their ids: id, task, sender
+//     waiters    pending reserves and lists in the order of their ids: id, task, sender
 //
 // Nothing here is quick or clever; every function is a paragraph of docs/spec/channels.md, and names the ruling that it
 // was written from. The model knows no tasks and no regions: it is told who asks, and what it wants done to others -
@@ -92,6 +92,10 @@ class naive_channel {
     status code = status::ok;
     std::uint64_t message = 0;
   };
+  struct recv_many_answer {
+    status code = status::ok;
+    std::vector<std::uint64_t> messages;  // Oldest first.
+  };
 
   naive_channel(std::uint64_t id, std::uint32_t capacity, std::uint32_t waiter_limit)
       : id_(id), capacity_(capacity), waiter_limit_(waiter_limit) {
@@ -132,23 +136,31 @@ class naive_channel {
       leave(waiting);
       return {status::disconnected};
     }
-    const bool is_next = waiters_.empty() || waiters_.front().id == waiting;
-    if (has_room() && is_next) {
+    if (has_turn(waiting)) {
       remove(waiting);
       const std::uint64_t number = grant(task, obligation);
       wake_head_if_room();  // a claim passes the turn on.
       return {status::ok, number};
     }
-    for (waiter& w : waiters_) {
-      if (w.id != waiting) continue;
-      if (w.task != task) w.registered = now;
-      w.task = task;  // the place stays, whoever polled last is woken.
-      return {status::would_block, 0, w.id};
+    return stand_in_line(task, sender, waiting, now);
+  }
+
+  /// What is queued leaves `list`, which is in order.
+  reserve_answer poll_send_many(std::uint64_t task, std::uint64_t sender, std::uint64_t waiting,
+                                std::vector<std::uint64_t>& list, std::uint64_t now) {
+    if (!has_receiver() || list.empty()) {  // Nothing to send is nothing to wait for.
+      leave(waiting);
+      return {has_receiver() ? status::ok : status::disconnected};
     }
-    if (waiters_.size() >= waiter_limit_) return {status::resource_exhausted};
-    waiters_.push_back({++last_waiter_, task, sender, now});
-    tell(event_kind::send_waiter_added, last_waiter_, waiters_.size());
-    return {status::would_block, 0, last_waiter_};
+    if (!has_turn(waiting)) return stand_in_line(task, sender, waiting, now);
+    remove(waiting);
+    while (has_room() && !list.empty()) {
+      commit_at_once(list.front());
+      list.erase(list.begin());
+    }
+    if (!list.empty()) return stand_in_line(task, sender, 0, now);  // A turn is one turn: the rest begins anew.
+    wake_head_if_room();
+    return {status::ok};
   }
 
   reserve_answer try_reserve(std::uint64_t task, std::uint64_t obligation) {
@@ -221,6 +233,18 @@ class naive_channel {
     }
     waker_ = task;  // the later poll replaces the waker.
     return {status::would_block};
+  }
+
+  /// the first as any receive, then what is there, and nobody waits for more. 0 counts as 1.
+  recv_many_answer poll_recv_many(std::uint64_t task, std::uint64_t most) {
+    recv_answer got = poll_recv(task);
+    recv_many_answer out{got.code, {}};
+    while (got.code == status::ok) {
+      out.messages.push_back(got.message);
+      if (out.messages.size() >= most) break;
+      got = try_recv();
+    }
+    return out;
   }
 
   /// The receive was cancelled: nothing is consumed (INV-CH-06), and no waker stays.
@@ -337,6 +361,24 @@ class naive_channel {
          pack(senders_, discarded));
   }
   [[nodiscard]] std::uint64_t counts() const { return pack(queue_.size(), permits_.size()); }
+
+  /// a slot is free, and nobody stands before the one who asks.
+  [[nodiscard]] bool has_turn(std::uint64_t waiting) const {
+    return has_room() && (waiters_.empty() || waiters_.front().id == waiting);
+  }
+
+  reserve_answer stand_in_line(std::uint64_t task, std::uint64_t sender, std::uint64_t waiting, std::uint64_t now) {
+    for (waiter& w : waiters_) {
+      if (w.id != waiting) continue;
+      if (w.task != task) w.registered = now;
+      w.task = task;  // the place stays, whoever polled last is woken.
+      return {status::would_block, 0, w.id};
+    }
+    if (waiters_.size() >= waiter_limit_) return {status::resource_exhausted};
+    waiters_.push_back({++last_waiter_, task, sender, now});
+    tell(event_kind::send_waiter_added, last_waiter_, waiters_.size());
+    return {status::would_block, 0, last_waiter_};
+  }
 
   bool remove(std::uint64_t waiting) {
     if (std::erase_if(waiters_, [waiting](const waiter& w) { return w.id == waiting; }) == 0) return false;

@@ -77,6 +77,7 @@ class naive_channel_world final : public channel_world, public naive_puppets {
     }
     if (op.actor == 0 ? is_of_puppet_only(op.call) : !lives) return true;
     switch (op.call) {
+      case call::poll_send_many: return op.other >= waits_.size() || plan().tracked[op.sender];  // plain ones.
       case call::poll_reserve:
       case call::leave:
       case call::drop_wait:
@@ -150,6 +151,7 @@ class naive_channel_world final : public channel_world, public naive_puppets {
   [[nodiscard]] std::uint64_t live_messages() const override {
     std::uint64_t out = 0;
     for (const naive_channel& c : channels_) out += c.queued();
+    for (std::uint32_t p = 1; p < plan().puppets.size(); ++p) out += actor(p).rest.size();
     return out;
   }
 
@@ -159,6 +161,13 @@ class naive_channel_world final : public channel_world, public naive_puppets {
   /// Live, and its channel is where it was.
   [[nodiscard]] bool is_in_use(const sender_slot& s) const { return s.is_live && !channels_[s.channel].is_gone(); }
   [[nodiscard]] bool is_in_use(const receiver_slot& r) const { return r.is_live && !channels_[r.channel].is_gone(); }
+  /// The slot of the sender that a wait was polled with last, or `otherwise`.
+  [[nodiscard]] std::uint32_t sender_of(std::uint32_t wait, std::uint32_t otherwise) const {
+    for (std::uint32_t s = 0; s < senders_.size(); ++s) {
+      if (wait_id(wait) != 0 && senders_[s].is_live && senders_[s].identity == waits_[wait].sender) return s;
+    }
+    return otherwise;
+  }
 
  private:
   struct promise {
@@ -174,7 +183,8 @@ class naive_channel_world final : public channel_world, public naive_puppets {
     out.task = t == nullptr ? 0 : t->id;
     out.call = op.call;
     switch (op.call) {
-      case call::poll_reserve: poll_reserve(op, *t, out); break;
+      case call::poll_reserve: poll_to_send(op, *t, out); break;
+      case call::poll_send_many: poll_send_many(op, *t, out); break;
       case call::try_reserve: try_reserve(op, t, out); break;
       case call::try_send:
       case call::send_evict_oldest: send_at_once(op, out); break;
@@ -188,6 +198,7 @@ class naive_channel_world final : public channel_world, public naive_puppets {
       case call::clone_sender: clone_sender(op, out); break;
       case call::drop_sender: drop_sender(senders_[op.sender]); break;
       case call::poll_recv:
+      case call::poll_recv_many:
       case call::try_recv: receive(op, t, out); break;
       case call::drop_receiver: drop_receiver(receivers_[op.receiver]); break;
       case call::leave:
@@ -211,7 +222,19 @@ class naive_channel_world final : public channel_world, public naive_puppets {
     return out;
   }
 
-  void poll_reserve(const channel_operation& op, naive_task& t, channel_note& out) {
+  /// The task keeps what is left for as long as it waits; else it is handed back.
+  void poll_send_many(const channel_operation& op, naive_task& t, channel_note& out) {
+    if (op.variant == 1) t.rest.clear();
+    for (std::uint32_t i = 0; i < op.count; ++i) t.rest.push_back(op.message + i);
+    const std::size_t before = t.rest.size();
+    poll_to_send(op, t, out);
+    out.count = before - t.rest.size();
+    out.list = t.rest;
+    if (out.code != status::would_block) t.rest.clear();
+  }
+
+  /// For a slot, or for a list of messages: it is the same wait, with the same place.
+  void poll_to_send(const channel_operation& op, naive_task& t, channel_note& out) {
     sender_slot& s = senders_[op.sender];
     wait_slot& w = waits_[op.other];
     if (w.sender != s.identity) leave(w);  // another sender, a new operation.
@@ -226,13 +249,15 @@ class naive_channel_world final : public channel_world, public naive_puppets {
     if (is_cancelled(t)) return refuse(status::cancelled);
     if (channels_[s.channel].is_gone()) return refuse(status::disconnected);
     const std::uint64_t obligation = is_tracked ? last_obligation_ + 1 : 0;
+    naive_channel& c = channels_[s.channel];
     const naive_channel::reserve_answer got =
-        channels_[s.channel].poll_reserve(t.id, s.identity, w.id, obligation, ++registrations_);
+        op.call == channel_call::poll_send_many ? c.poll_send_many(t.id, s.identity, w.id, t.rest, ++registrations_)
+                                                : c.poll_reserve(t.id, s.identity, w.id, obligation, ++registrations_);
     out.code = got.code;
     out.number = got.permit + got.waiter;
     if (got.code == status::resource_exhausted) tell_refusal(event_kind::refused_slot, got.code);
     w = got.code == status::would_block ? wait_slot{s.channel, got.waiter, s.identity} : wait_slot{};
-    if (got.code == status::ok) take_permit(s.channel, got.permit, obligation, &t, t.region);
+    if (got.permit != 0) take_permit(s.channel, got.permit, obligation, &t, t.region);
     carry_out(s.channel);
   }
 
@@ -373,15 +398,22 @@ class naive_channel_world final : public channel_world, public naive_puppets {
     const receiver_slot& r = receivers_[op.receiver];
     out.code = status::stale_handle;
     if (!r.is_live || is_reused(r.channel)) return;
-    if (op.call == channel_call::poll_recv && is_cancelled(*t)) {
+    if (op.call != channel_call::try_recv && is_cancelled(*t)) {
       out.code = status::cancelled;
       channels_[r.channel].cancel_recv();
       return;
     }
     naive_channel& c = channels_[r.channel];
-    const naive_channel::recv_answer got = op.call == channel_call::poll_recv ? c.poll_recv(t->id) : c.try_recv();
-    out.code = got.code;
-    out.message = got.message;
+    if (op.call == channel_call::poll_recv_many) {
+      naive_channel::recv_many_answer got = c.poll_recv_many(t->id, op.count);
+      out.code = got.code;
+      out.count = got.messages.size();
+      out.list = std::move(got.messages);
+    } else {
+      const naive_channel::recv_answer got = op.call == channel_call::poll_recv ? c.poll_recv(t->id) : c.try_recv();
+      out.code = got.code;
+      out.message = got.message;
+    }
     carry_out(r.channel);
   }
 

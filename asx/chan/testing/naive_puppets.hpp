@@ -38,7 +38,8 @@ struct naive_task {
   std::uint8_t priority = 0;  // In the cancel lane.
   std::uint32_t masks = 0;
   bool is_ending = false;
-  std::vector<undo> cleanup;  // The newest last.
+  std::vector<undo> cleanup;        // The newest last.
+  std::vector<std::uint64_t> rest;  // What is left of the list that it sends.
 
   [[nodiscard]] bool is_answering() const {
     return state == task_state::cancel_requested || state == task_state::cancelling || state == task_state::finalizing;

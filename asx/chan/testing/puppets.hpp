@@ -21,6 +21,7 @@
 #include <initializer_list>
 #include <optional>
 #include <ostream>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -318,6 +319,84 @@ status poll_recv(puppet_stage& s, puppet& p, receiver<T>& rx, std::optional<T>* 
   });
   return code;
 }
+
+/// A list of messages that is sent by one task.
+template <class T = int>
+struct batch {
+  explicit batch(std::vector<T> list) : all(std::move(list)), rest(all) {}
+  std::vector<T> all;  // Those before `rest` were moved out.
+  std::span<T> rest;
+  reserve_wait wait;
+  status code = status::ok;
+
+  [[nodiscard]] std::vector<T> left() const { return {rest.begin(), rest.end()}; }
+  [[nodiscard]] std::size_t sent() const { return all.size() - rest.size(); }
+};
+/// The puppet polls its list once.
+template <class T>
+status poll_send_many(puppet_stage& s, puppet& p, sender<T>& tx, batch<T>& b) {
+  s.act(p, [&](cx& c) {
+    b.code = tx.poll_send_many(c, b.wait, b.rest);
+    EXPECT_EQ(b.rest.data() + b.rest.size(), b.all.data() + b.all.size()) << "what is left is the end of the list";
+    EXPECT_EQ(b.wait.is_waiting(), b.code == status::would_block) << "only would_block waits (R-168)";
+    EXPECT_TRUE(b.code != status::ok || b.rest.empty());
+  });
+  return b.code;
+}
+/// The puppet receives several at once. `got` keeps the values behind those that it has.
+template <class T>
+status poll_recv_many(puppet_stage& s, puppet& p, receiver<T>& rx, std::uint32_t most, std::vector<T>& got) {
+  status code = status::ok;
+  s.act(p, [&](cx& c) {
+    const std::size_t before = got.size();
+    std::uint32_t taken = UINT32_MAX;
+    code = rx.poll_recv_many(c, most, [&](T&& value) { got.push_back(std::move(value)); }, taken);
+    EXPECT_EQ(taken, got.size() - before);
+    EXPECT_EQ(taken != 0, code == status::ok);
+    EXPECT_LE(taken, most == 0 ? 1 : most);
+  });
+  return code;
+}
+
+/// A channel of numbers, and tasks that have parked.
+struct channel_scene {
+  explicit channel_scene(std::uint32_t capacity, const runtime_config& config = puppet_config())
+      : s(config), ch(open_channel(s, capacity)) {
+    s.rt.run_until_idle();
+    start = s.mark();
+  }
+  /// One poll.
+  status send(puppet& p, batch<>& list) { return testing::poll_send_many(s, p, ch.tx, list); }
+  status reserve(puppet& p, attempt<>& t) { return testing::poll_reserve(s, p, ch.tx, t); }
+  status recv(puppet& p, std::uint32_t most, std::vector<int>& got) {
+    return testing::poll_recv_many(s, p, ch.rx, most, got);
+  }
+
+  /// From now on: what is asked for below is what comes later.
+  void mark() { start = s.mark(); }
+  [[nodiscard]] std::vector<event_kind> told() { return s.channel_kinds(start); }
+  [[nodiscard]] std::vector<event> told(event_kind kind) { return s.events(kind, start); }
+  /// Who was woken by the channel; the stage's own wakes are no news.
+  [[nodiscard]] told_wakes woken() {
+    told_wakes out = s.wakes(start);
+    std::erase_if(out, [](const told_wake& w) {
+      return w.why != wake_code::slot && w.why != wake_code::message && w.why != wake_code::disconnected;
+    });
+    return out;
+  }
+  [[nodiscard]] leave_code how_it_left() {
+    const std::vector<event> left = told(event_kind::send_waiter_removed);
+    EXPECT_EQ(left.size(), 1U);
+    return left.empty() ? leave_code::served : static_cast<leave_code>(low_half(left[0].b));
+  }
+
+  puppet_stage s;
+  channel_ends<int> ch;
+  puppet& a = s.task();
+  puppet& b = s.task();
+  puppet& d = s.task();
+  std::uint64_t start = 0;
+};
 
 template <class T = int>
 using tracked_attempt = attempt<T, tracked_permit<T>>;

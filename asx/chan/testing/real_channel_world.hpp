@@ -46,7 +46,7 @@ class real_channel_world final : public channel_world {
       regions_.push_back(made);
     }
     for (std::uint32_t p = 0; p < plan_.puppets.size(); ++p) {
-      puppets_.push_back({this, p, {}, {}, 0, false});
+      puppets_.push_back({this, p, {}, {}, {}, 0, false});
       if (p != 0) spawn(puppets_.back());
     }
     for (std::uint32_t c = 0; c < plan_.channels.size(); ++c) {
@@ -88,6 +88,7 @@ class real_channel_world final : public channel_world {
     for (std::uint32_t slot = 0; slot < permits_.size(); ++slot) {
       if (permit_number(slot) != 0) out += "permit " + std::to_string(slot) + " is held after all regions closed\n";
     }
+    for (puppet& p : puppets_) p.rest.clear();
     waits_.clear();
     permits_.clear();
     senders_.clear();
@@ -135,6 +136,7 @@ class real_channel_world final : public channel_world {
     std::uint32_t number;
     task_handle handle;
     puppet_mind mind;
+    message_list rest;  // Of the list that it sends.
     std::uint64_t task;
     bool has_ended;  // And that was said.
   };
@@ -300,6 +302,7 @@ class real_channel_world final : public channel_world {
     spec.context = &p;
     spec.is_held = true;
     p.mind = {};
+    p.rest.clear();
     p.task = ++last_task_;
     p.has_ended = false;
     expect(k().spawn(regions_[plan_.puppets[p.number]], spec, p.handle));
@@ -360,6 +363,8 @@ class real_channel_world final : public channel_world {
     switch (op.call) {
       case call::poll_reserve:
       case call::try_reserve: reserve(op, c, out); break;
+      case call::poll_send_many: send_many(op, *c, puppets_[op.actor].rest, out); break;
+      case call::poll_recv_many: recv_many(op, *c, out); break;
       case call::try_send: {
         send_result<message> r = mutable_base(op.sender).try_send(message(op.message, book_));
         out.code = r.code;
@@ -439,6 +444,29 @@ class real_channel_world final : public channel_world {
     while (slot < permits_.size() && permit_number(slot) != 0) ++slot;
     if (slot == permits_.size()) permits_.emplace_back();
     permits_[slot] = std::move(got);
+  }
+
+  void send_many(const channel_operation& op, cx& c, message_list& list, channel_note& out) {
+    if (op.variant == 1) list.clear();
+    list.add(op.message, op.count, book_);
+    std::span<message> rest = list.all();
+    out.code = senders_[op.sender].plain.poll_send_many(c, waits_[op.other], rest);
+    if (out.code == status::would_block) out.number = waits_[op.other].id();
+    out.count = list.keep(rest);
+    out.list = list.numbers();
+    if (out.code != status::would_block) list.clear();
+  }
+
+  /// Taken where they lie, or moved away.
+  void recv_many(const channel_operation& op, cx& c, channel_note& out) {
+    const auto take_one = [&](message&& m) {
+      if (op.variant == 0) return out.list.push_back(m.take());
+      message moved(std::move(m));
+      out.list.push_back(moved.take());
+    };
+    std::uint32_t taken = UINT32_MAX;
+    out.code = receivers_[op.receiver].poll_recv_many(c, op.count, take_one, taken);
+    out.count = taken;
   }
 
   void send(const channel_operation& op, permit_slot& p, channel_note& out) {

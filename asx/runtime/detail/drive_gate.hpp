@@ -150,7 +150,9 @@ class turns {
   [[nodiscard]] replayed_order played() const noexcept { return {played_, is_overrun_, is_left_to(0), digest_}; }
   /// Inside, at the end of a run.
   void end_run(const digest128& digest) noexcept {
-    if (runs_left_ != 0 && --runs_left_ == 0) digest_ = digest;
+    if (runs_left_ == 0) return;
+    --runs_left_;
+    if (runs_left_ == 0) digest_ = digest;
   }
   void end() noexcept {
     disturb();
