@@ -1,10 +1,13 @@
 #include "asx/coro/link.hpp"
 
 #include <array>
-#include <cstdio>
+#include <cstddef>
+#include <cstdint>
 #include <new>
 #include <string_view>
 #include <utility>
+
+#include "asx/base/text.hpp"
 
 namespace asx::detail {
 
@@ -17,6 +20,16 @@ const extension::task_record& record_of(const coro_root& root) noexcept {
   cx c = root.context;
   return extension::task_of(c);
 }
+
+// What does not fit is cut.
+struct short_text {
+  std::array<char, 95> bytes{};
+  std::size_t size = 0;
+  static void put(void* self, std::string_view more) {
+    auto& t = *static_cast<short_text*>(self);
+    t.size += more.copy(t.bytes.data() + t.size, t.bytes.size() - t.size);
+  }
+};
 
 }  // namespace
 
@@ -37,16 +50,13 @@ bool link_group::acts(link_policy policy, const coro_root& ended) noexcept {
 void link_group::ask(kernel& k, coro_root& who, const coro_root& ended) noexcept {
   const extension::task_record& from = record_of(ended);
   const outcome_kind how = extension::end_of(from);
-  std::array<char, 96> text{};
-  const auto view = [](std::string_view of) { return static_cast<int>(of.size()); };
-  const std::string_view name_of_it = extension::name_of(from);
-  const std::string_view kind = name(how);
-  const std::string_view code = how == outcome_kind::err ? name(extension::failure_of(from)) : std::string_view();
-  std::snprintf(text.data(), text.size(), "linked task %llu%s%.*s%s ended %.*s%s%.*s",
-                static_cast<unsigned long long>(extension::number_of(from)), name_of_it.empty() ? "" : " '",
-                view(name_of_it), name_of_it.data(), name_of_it.empty() ? "" : "'", view(kind), kind.data(),
-                code.empty() ? "" : " ", view(code), code.data());
-  extension::exit_linked(k, extension::task_of(who.context), from, text.data());
+  short_text text;
+  const text_port out{&text, &short_text::put};
+  out << "linked task " << std::uint64_t{extension::number_of(from)};
+  if (const std::string_view called = extension::name_of(from); !called.empty()) out << " '" << called << "'";
+  out << " ended " << name(how);
+  if (how == outcome_kind::err) out << " " << name(extension::failure_of(from));
+  extension::exit_linked(k, extension::task_of(who.context), from, {text.bytes.data(), text.size});
 }
 
 void link_group::enter(link_seat& seat) noexcept {
@@ -85,7 +95,7 @@ status link_group::make(kernel& k, link_policy policy, std::span<coro_root* cons
   void* const block = extension::take_block(k, nominal_bytes::frame, bytes, alignof(std::max_align_t));
   if (block == nullptr) return status::resource_exhausted;
   auto* const group = new (block) link_group(policy, alive);
-  link_seat* seat = reinterpret_cast<link_seat*>(static_cast<std::byte*>(block) + front_bytes);
+  auto* seat = reinterpret_cast<link_seat*>(static_cast<std::byte*>(block) + front_bytes);
   for (coro_root* const one : members) {
     if (extension::has_ended(record_of(*one))) continue;
     enter(*new (seat++) link_seat{one, group});

@@ -262,9 +262,9 @@ class outside {
   }
 
   const gate_port* gate_;
-  // What follows is not touched where there is no gate.
-  detail::gate_seat* seat_;  // It went by the short way.
-  std::uint32_t depth_;
+  // What follows is not used where there is no gate.
+  detail::gate_seat* seat_ = nullptr;  // It went by the short way.
+  std::uint32_t depth_ = 0;
   union {
     standing kept_;
   };
