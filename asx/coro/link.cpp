@@ -52,7 +52,7 @@ void link_group::ask(kernel& k, coro_root& who, const coro_root& ended) noexcept
   const outcome_kind how = extension::end_of(from);
   short_text text;
   const text_port out{&text, &short_text::put};
-  out << "linked task " << std::uint64_t{extension::number_of(from)};
+  out << "linked task " << extension::number_of(from);
   if (const std::string_view called = extension::name_of(from); !called.empty()) out << " '" << called << "'";
   out << " ended " << name(how);
   if (how == outcome_kind::err) out << " " << name(extension::failure_of(from));

@@ -201,16 +201,18 @@ class outcome {
   // Constructs the payload of `other` here; this one is bare ok before.
   template <class Other>
   constexpr void take(Other&& other) {
-    switch (other.kind_) {
+    const outcome_kind kind = other.kind_;
+    const bool is_carried = other.has_value_;
+    switch (kind) {
       case outcome_kind::ok:
-        if (other.has_value_) std::construct_at(std::addressof(value_), std::forward<Other>(other).value_);
+        if (is_carried) std::construct_at(std::addressof(value_), std::forward<Other>(other).value_);
         break;
       case outcome_kind::err: std::construct_at(std::addressof(error_), std::forward<Other>(other).error_); break;
       case outcome_kind::cancelled: std::construct_at(std::addressof(cancellation_), other.cancellation_); break;
       case outcome_kind::panicked: std::construct_at(std::addressof(panic_), other.panic_); break;
     }
-    kind_ = other.kind_;  // Last: a payload that throws leaves a bare ok behind.
-    has_value_ = other.has_value_;
+    kind_ = kind;  // Last: a payload that throws leaves a bare ok behind.
+    has_value_ = is_carried;
   }
   constexpr void clear() noexcept {
     if (has_value()) std::destroy_at(std::addressof(value_));
