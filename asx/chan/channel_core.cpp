@@ -292,6 +292,11 @@ status permit_core::refuse_again() noexcept {
 
 // ---- reserve ------------------------------------------------------------------------------------------------------
 
+// A pending reserve that is polled with another sender begins anew.
+ASX_ALWAYS_INLINE void channel_core::come_back(const sender_core& from, reserve_wait& w) const noexcept {
+  if (w.is_waiting() && (!waiters_.holds(w) || w.from_ != &from)) w.leave();
+}
+
 // What a cancel point of a sender asks before it looks for room; who is refused leaves the queue.
 ASX_ALWAYS_INLINE status channel_core::ask_first(cx& c, reserve_wait& w) noexcept {
   if (const status s = extension::checkpoint(c); s != status::ok) {
@@ -345,8 +350,8 @@ ASX_ALWAYS_INLINE status channel_core::line_up(sender_core& from, cx& c, reserve
 
 status channel_core::wait_or_reserve(sender_core& from, cx& c, reserve_wait& w, permit_core& out,
                                      const tracked_order* promise, const std::uint32_t* places) noexcept {
-  if (w.is_waiting() && (!waiters_.holds(w) || w.from_ != &from)) w.leave();
-  if (promise != nullptr) {
+  come_back(from, w);
+  if (promise != nullptr) {
     if (const status s = extension::gate(home, promise->region); s != status::ok) {
       w.leave();
       return extension::refuse(home, event_kind::refused_slot, number, s);
@@ -366,7 +371,7 @@ status channel_core::refuse_trace(reserve_wait& w) noexcept {
 // ---- several messages in one turn (R-320) ---------------------------------------------------------------------------
 
 status channel_core::begin_turn(sender_core& from, cx& c, reserve_wait& w, std::size_t wanted) noexcept {
-  if (w.is_waiting() && (!waiters_.holds(w) || w.from_ != &from)) w.leave();
+  come_back(from, w);
   if (const status s = ask_first(c, w); s != status::ok) return s;
   if (wanted == 0) {  // There is no turn to wait for.
     w.leave();

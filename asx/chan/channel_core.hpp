@@ -13,7 +13,7 @@
 //
 // The typed faces (mpsc.hpp, tracked.hpp) construct and destroy values in the ring; everything else is compiled once.
 //
-// Cancel points: poll_reserve, poll_recv. Threads: the runtime's.
+// Cancel points: poll_reserve, begin_turn, poll_recv. Threads: the runtime's.
 // Lifetime: freed when both sides are gone and no permit is held, or when its region takes it down.
 #pragma once
 
@@ -150,6 +150,7 @@ class ASX_API channel_core final : public thing {
                        std::string_view called, channel_core*& out) noexcept;
 
   // ---- the sending side; the caller has looked at its endpoint
+  [[nodiscard]] std::uint32_t capacity() const noexcept { return capacity_; }
   [[nodiscard]] bool has_receiver() const noexcept { return !is_receiver_dropped_; }
   [[nodiscard]] bool has_room() const noexcept { return free_ != 0; }
   /// A reserve without a promise would give a permit at once, and nobody would hear of it.
@@ -182,18 +183,14 @@ class ASX_API channel_core final : public thing {
     reserve_wait nowhere;
     return wait_or_reserve(from, c, nowhere, out, promise, &limit);
   }
-  /// The same for several values that lie ready. ok: it has its turn; while there are values and room, one is
-  /// constructed at `tail` and said to be by commit_in_turn, and then the turn is ended, whose answer is the answer.
-  /// Anything else is the answer already. `wanted` of 0: ok, and there is no turn.
+  /// The same for several values that lie ready. ok: it has its turn. While there are values and room, each is
+  /// constructed at `tail`, and then commit_in_turn is called; end_turn gives the answer. Anything else is the answer
+  /// already. `wanted` of 0: ok, and there is no turn.
   [[nodiscard]] status begin_turn(sender_core& from, cx& c, reserve_wait& w, std::size_t wanted) noexcept;
   ASX_ALWAYS_INLINE void commit_in_turn() noexcept {
     if (!is_quiet_) [[unlikely]]
       return commit_in_turn_and_tell();
-    ++last_permit_;
-    --free_;
-    ++queued_;
-    ++sent_;
-    if (!receivers_.empty()) wake_receiver(wake_code::message, 0);
+    commit_run(1);
   }
   /// The same for plain bytes of which nobody hears: how many fit from `tail` on in one piece, 0 when they are said one
   /// by one; and that so many were put there.
@@ -362,6 +359,7 @@ class ASX_API channel_core final : public thing {
                              std::uint64_t waited_as = 0) noexcept;
   std::uint64_t queue_now(std::uint64_t asked) noexcept;
   void commit_in_turn_and_tell() noexcept;
+  void come_back(const sender_core& from, reserve_wait& w) const noexcept;
   [[nodiscard]] status ask_first(cx& c, reserve_wait& w) noexcept;
   [[nodiscard]] bool is_turn_of(const reserve_wait& w) const noexcept;
   [[nodiscard]] std::uint64_t step_forward(sender_core& from, reserve_wait& w) noexcept;

@@ -28,10 +28,9 @@
 //
 // Values may be move-only, over-aligned, and throw when they are moved. Nothing is allocated after `channel` returned.
 //
-// Cancel points: poll_reserve, poll_send_many, poll_recv, poll_recv_many. Nothing else waits; send, abort and try_
-// forms never do. Threads: the runtime's. A permit is held by the task that reserved it, and aborted when that task
-// ends. Lifetime: the channel belongs to its region, which takes it down when it finalizes; ends and permits
-// that are left
+// Cancel points: poll_reserve, poll_send_many, poll_recv, poll_recv_many. Nothing else waits: send, abort, try_ forms.
+// Threads: the runtime's. A permit is held by the task that reserved it, and aborted when that task ends.
+// Lifetime: the channel belongs to its region, which takes it down when it finalizes; ends and permits that are left
 //           report disconnected then. They are gone before the runtime is.
 #pragma once
 
@@ -45,6 +44,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "asx/base/assert.hpp"
 #include "asx/base/construct.hpp"
 #include "asx/chan/channel_core.hpp"
 
@@ -85,10 +85,11 @@ template <class End>
   channel_report r;
   return end.inspect(r) == status::ok ? r.queued : 0;
 }
-template <class End>
-[[nodiscard]] std::uint32_t capacity_of(const End& end) noexcept {
-  channel_report r;
-  return end.inspect(r) == status::ok ? r.capacity : 0;
+template <class Core>
+[[nodiscard]] std::uint32_t capacity_of(const Core& end) noexcept {
+  const inside in(end.gate());
+  const channel_core* const core = end.get();
+  return core == nullptr ? 0 : core->capacity();
 }
 template <class End>
 [[nodiscard]] channel_state state_of(const End& end) noexcept {
@@ -98,7 +99,7 @@ template <class End>
 
 /// Its moves and its end call nothing: many of them are moved as bytes, and told of at once.
 template <class T>
-inline constexpr bool is_plain = std::is_trivially_copyable_v<T>;
+inline constexpr bool is_plain = std::is_trivially_copyable_v<T> && std::is_trivially_move_constructible_v<T>;
 
 /// How many of those can be taken at once, up to `most`; 0: one by one.
 template <class T>
@@ -279,7 +280,7 @@ class sender {
   /// What inspect says, one at a time: queued messages and slots, both 0 when there is no channel any more; and the
   /// derived state, fully closed then.
   [[nodiscard]] std::uint32_t depth() const noexcept { return detail::depth_of(*this); }
-  [[nodiscard]] std::uint32_t capacity() const noexcept { return detail::capacity_of(*this); }
+  [[nodiscard]] std::uint32_t capacity() const noexcept { return detail::capacity_of(core_); }
   [[nodiscard]] channel_state state() const noexcept { return detail::state_of(*this); }
   /// For faces beside this one.
   [[nodiscard]] sender_core& core() noexcept { return core_; }
@@ -347,7 +348,8 @@ class receiver {
     return look_now(c);
   }
   /// A cancel point. As poll_recv, but ok gives up to `most` messages, at least one, oldest first: take(T&&) is called
-  /// for each, and must not throw. `taken` is how many; it never waits for the second one.
+  /// for each, and must neither throw nor use this channel, which has not let go of the message yet. `taken` is
+  /// how many; it never waits for the second one.
   template <class Take>
   [[nodiscard]] status poll_recv_many(cx& c, std::uint32_t most, Take&& take, std::uint32_t& taken) noexcept {
     static_assert(std::is_nothrow_move_constructible_v<T>,
@@ -359,12 +361,15 @@ class receiver {
     const status answer = s;
     while (s == status::ok) {  // asx: bounded by `most`, or what is queued
       channel_core& core = core_.there();
+      const T* const oldest = core.head_as<T>();
       if (const std::uint32_t run = detail::run_at_head<T>(core, most - taken); run != 0) {
         for (std::uint32_t i = 0; i < run; ++i) take(std::move(*std::launder(core.head_as<T>() + i)));
+        ASX_ASSERT(core.head_as<T>() == oldest, "what takes messages from a channel does not receive from it");
         core.finish_run(run);
         taken += run;
       } else {
         take(std::move(*std::launder(core.head_as<T>())));
+        ASX_ASSERT(core.head_as<T>() == oldest, "what takes messages from a channel does not receive from it");
         detail::finish<T>(core);  // The channel, and this end of it, may be gone afterwards.
         ++taken;
       }
@@ -395,7 +400,7 @@ class receiver {
   }
   /// As those of sender.
   [[nodiscard]] std::uint32_t depth() const noexcept { return detail::depth_of(*this); }
-  [[nodiscard]] std::uint32_t capacity() const noexcept { return detail::capacity_of(*this); }
+  [[nodiscard]] std::uint32_t capacity() const noexcept { return detail::capacity_of(core_); }
   [[nodiscard]] channel_state state() const noexcept { return detail::state_of(*this); }
   /// True: poll_recv would give a value at once, and nobody would hear of it; and then that value. For those
   /// who know that there is no gate, or are inside.

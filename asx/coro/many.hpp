@@ -1,8 +1,7 @@
 // asx/coro/many.hpp - several messages in one await: send_many, recv_many.
 //
 //     co_await asx::send_many(tx, lines);                        // all of a list, in order, as there is room
-//     while (co_await asx::recv_many(rx, lines, 64) != 0) ...    // up to 64 behind what `lines` has; 0: no sender is
-//     left
+//     while (co_await asx::recv_many(rx, lines, 64) != 0) ...    // up to 64, behind what `lines` has; 0: it is over
 //
 // A sender that waits is served in its turn, and a turn of `send` is one message: where several senders wait, each
 // message is a dispatch. A turn of send_many is as many messages as there is room for, and nobody passes meanwhile.
@@ -12,12 +11,16 @@
 //    many were sent is in the answer of `attempt(send_many(...))`, which says `{code, sent}`, and said by `sent()` of
 //    an operation that has a name.
 // 2  R-321: recv_many waits for one message and never for a second one. Messages go from the channel into the list at
-//    once: when another branch of a select was faster, none was taken; a list is never longer than what was received.
-//    The list has room before it waits, so that nothing is allocated while messages are on their way.
-// 3  Messages are moved without throwing; others are sent and received one by one.
+//    once: when another branch of a select was faster, none was taken. The list has room for them before the channel is
+//    asked: when there is no memory for that, it throws, and nothing was taken.
+// 3  In a select a list that lost may have been sent in part: what is left of it is sent when it is selected again, by
+//    its name. One that was sent is spent; recv_many may be asked again (select.hpp, law 5).
+// 4  Messages are moved without throwing; others are sent and received one by one.
 //
 // Cancel points: send_many, recv_many.
-// Threads: the runtime's. Lifetime: the ends and the list outlive the operation, and nobody else touches the list.
+// Threads: the runtime's.
+// Lifetime: the ends and the list outlive the operation. As long as that lives nobody else touches the list, its owner
+//           neither; what was not sent is looked at when the operation is gone.
 #pragma once
 
 #include <cstddef>
@@ -49,6 +52,8 @@ class send_many_op {
   /// So far; for who has it by its name.
   [[nodiscard]] std::size_t sent() const noexcept { return count_ - rest_.size(); }
   [[nodiscard]] sent_many answer(status code) const noexcept { return {code, sent()}; }
+  /// It has nothing to send any more: for those who may ask it again, by its name.
+  [[nodiscard]] bool is_spent() const noexcept { return count_ != 0 && rest_.empty(); }
   void end() noexcept { wait_ = reserve_wait(); }
 
  private:
@@ -69,11 +74,10 @@ void make_room(List& list, std::size_t more) {
 template <class T, class List>
 class recv_many_op {
  public:
-  recv_many_op(receiver<T>& rx, List& into, std::size_t most)
+  recv_many_op(receiver<T>& rx, List& into, std::size_t most) noexcept
       : rx_(&rx), into_(&into), most_(rx.capacity()) {  // No more than that can lie there.
     if (most < most_) most_ = static_cast<std::uint32_t>(most);
     if (most_ == 0) most_ = 1;
-    make_room(into, most_);
   }
   recv_many_op(recv_many_op&& other) noexcept
       : rx_(other.rx_),
@@ -87,7 +91,8 @@ class recv_many_op {
     if (std::exchange(is_waiting_, false)) rx_->stop_waiting();
   }
 
-  status poll(cx& c) noexcept {
+  status poll(cx& c) {
+    make_room(*into_, most_);
     const auto keep = [this](T&& message) noexcept { into_->push_back(std::move(message)); };
     const status s = rx_->poll_recv_many(c, most_, keep, taken_);
     is_waiting_ = s == status::would_block;
@@ -104,7 +109,7 @@ class recv_many_op {
 };
 
 template <class T, class List>
-concept list_of = requires(List& list, T&& value) {
+concept list_of = std::is_same_v<typename List::value_type, T> && requires(List& list, T&& value) {
   list.push_back(std::move(value));
   list.reserve(list.capacity() + list.size());
 };
@@ -127,7 +132,7 @@ template <class T, class List>
 /// A cancel point. Puts up to `most` messages, at least one, at the back of `into` and gives how many; 0 when no sender
 /// is left and everything was received.
 template <class T, class List>
-[[nodiscard("co_await recv_many(...)")]] auto recv_many(receiver<T>& rx, List& into, std::size_t most) {
+[[nodiscard("co_await recv_many(...)")]] auto recv_many(receiver<T>& rx, List& into, std::size_t most) noexcept {
   static_assert(std::is_nothrow_move_constructible_v<T>,
                 "recv_many moves messages without throwing: receive these one by one");
   static_assert(detail::list_of<T, List>,

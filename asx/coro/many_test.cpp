@@ -69,7 +69,7 @@ LAB_TEST(coro_many, all_of_a_list_comes_in_order_and_then_the_end) {
 }
 
 // Goal:   a turn is as many messages as there is room for, so that several who wait do not pay a dispatch a message.
-// Method: four senders of 64 each, capacity 16; everybody counts how often it had to wait.
+// Method: four senders of 64 each, capacity 16; the receiver counts how often it took some.
 TEST(coro_many, takes_few_polls_where_several_wait) {
   runtime rt;
   const nothing_left before(rt);
@@ -154,6 +154,52 @@ LAB_TEST(coro_many, who_loses_a_select_takes_nothing_more) {
   const auto early = co_await select(recv_many(rx, got, 5), sleep(duration::milliseconds(1)));
   EXPECT_EQ(early.index(), 0U);
   EXPECT_EQ(got.size(), 3U);
+}
+
+LAB_TEST(coro_many, what_has_a_name_may_be_asked_again_until_it_is_spent) {
+  auto [code, tx, rx] = channel<int>(c, 2);
+  std::vector<int> list{1, 2, 3, 4, 5};
+  std::vector<int> got;
+  auto sending = send_many(tx, list);
+  auto receiving = recv_many(rx, got, 8);
+  for (int i = 0; i < 3; ++i) {  // By turns: a list that waits has sent two, and the receive takes them.
+    const auto won = co_await select(std::ref(sending), std::ref(receiving));
+    EXPECT_EQ(won.index(), i < 2 ? 1U : 0U);
+    EXPECT_EQ(sending.sent(), i == 0 ? 2U : i == 1 ? 4U : 5U);
+  }
+  const auto spent = co_await attempt(select(std::ref(sending), sleep(duration::milliseconds(1))));
+  EXPECT_EQ(spent.code, status::invalid_argument);
+  EXPECT_EQ(spent.branch, 0U);
+  got.shrink_to_fit();  // It makes room each time.
+  const auto rest = co_await select(std::ref(receiving), sleep(duration::milliseconds(1)));
+  EXPECT_EQ(rest.index(), 0U);
+  EXPECT_EQ(got, list);
+}
+
+// A list without memory for more: what is thrown is seen where it is awaited, and nothing was taken.
+struct no_memory {};
+template <class T>
+struct small_list : std::vector<T> {
+  void reserve(std::size_t wanted) {
+    if (wanted > 4) throw no_memory();
+    std::vector<T>::reserve(wanted);
+  }
+};
+LAB_TEST(coro_many, a_list_without_memory_for_more_takes_nothing) {
+  auto [code, tx, rx] = channel<int>(c, 4);
+  std::vector<int> list{1, 2, 3, 4};
+  co_await send_many(tx, list);
+  small_list<int> got;
+  EXPECT_EQ(co_await recv_many(rx, got, 2), 2U);
+  bool is_thrown = false;
+  try {
+    static_cast<void>(co_await recv_many(rx, got, 3));
+  } catch (const no_memory&) {
+    is_thrown = true;
+  }
+  EXPECT_TRUE(is_thrown);
+  EXPECT_EQ(got.size(), 2U);
+  EXPECT_EQ(rx.depth(), 2U);
 }
 
 // Goal:   plain messages, which go as bytes where nobody listens, do what others do.

@@ -11,6 +11,7 @@
 //    draw comes from the runtime's seed, the task and how many it has drawn: the same run draws the same.
 // 2  The winner takes effect when the select is over, and no other does: what is not ready has taken nothing, and
 //    what comes after the winner is not even asked. Losers leave their queues, give permits back, stop their timers.
+//    Only a send_many may have sent a part of its list before it lost (many.hpp).
 // 3  One that ends otherwise than ok wins as well. It ends the coroutine, as it would alone; an attempt of the select
 //    says which one it was and with what status, and the coroutine goes on. When the task was cancelled that is
 //    whoever was asked first, with status cancelled.
@@ -19,9 +20,10 @@
 //    say cancelled. In a mask it is not ready.
 // 5  What an operation was given and did not hand on goes with it. `std::ref(op)` selects one that has a name and
 //    stays: when it has lost, or the select was dropped, it has left its queue, has its value, may be selected again,
-//    and `op.take_back()` gives the value of a send or a hand_over. When it has won, recv and reserve may be asked
-//    again, a sleep stays over, and a send or a hand_over has nothing left and says invalid_argument. A sleep keeps its
-//    deadline. It is not for operations that only leave when they die: acquire, lock, wait, changed, join.
+//    and `op.take_back()` gives the value of a send or a hand_over. When it has won, recv, recv_many and reserve
+//    may be asked again, a sleep stays over, and a send, a send_many or a hand_over has nothing left and says
+//    invalid_argument. A sleep keeps its deadline. It is not for operations that only leave when they die: acquire,
+//    lock, wait, changed, join.
 //
 //     auto offer = asx::hand_over(tx, std::move(job));
 //     const auto got = co_await asx::select(asx::recv(stop), std::ref(offer));
@@ -161,8 +163,8 @@ consteval bool explain_selected() noexcept {
                 "asx: an operation is selected where it is made, or moved: select(std::move(op), ...), or by its name "
                 "if it is to stay: select(std::ref(op), ...)");
   static_assert(!is_named<plain> || selectables<Arg>,
-                "asx: std::ref in a select is for an operation that can be given up and asked again: recv, reserve, "
-                "send, hand_over, sleep; make any other one anew");
+                "asx: std::ref in a select is for an operation that can be given up and asked again: recv, recv_many, "
+                "reserve, send, send_many, hand_over, sleep; make any other one anew");
   constexpr bool runs =
       requires(plain& p) { typename plain::promise_type; } || std::is_invocable_v<std::decay_t<Arg>&, cx>;
   static_assert(is_operation || is_named<plain> || !runs,

@@ -64,12 +64,28 @@ class companion {
   std::uint64_t forced_ = 0;
 };
 
-// How it is another run, if it is. Entries are a hint only: who waits for others goes in as often as it must.
-std::string parting_of(const entry_order& recorded, const replayed_order& played) {
-  if (played.digest == recorded.digest()) return {};
+std::string two_digests(const char* when, const digest128& there, const digest128& here) {
+  return std::string("the recorded run had the digest ") + hex(there) + when + ", and this one has " + hex(here) +
+         ": the program is another\n";
+}
+
+// How it is another run, if it is; `at_end` is the digest that the replay's journal has in the end.
+std::string parting_of(const entry_order& recorded, const replayed_order& played, const digest128& at_end) {
   const std::string times = std::to_string(recorded.entries());
-  std::string out = "the recorded run had the digest " + hex(recorded.digest()) + ", and this one has " +
-                    hex(played.digest) + ": the program is another\n";
+  std::string out;
+  if (recorded.runs() == 0 && !recorded.is_ended()) {
+    out = "nothing to compare it with: no run was over when its order was kept\n";
+  } else if (played.runs < recorded.runs()) {
+    out = "the recorded program made " + std::to_string(recorded.runs()) + " runs, and this one " +
+          std::to_string(played.runs) + ": the program is another\n";
+  } else if (recorded.runs() != 0 && played.digest != recorded.digest()) {
+    out = two_digests("", recorded.digest(), played.digest);
+  } else if (recorded.is_ended() && at_end != recorded.digest_at_end()) {
+    out = two_digests(" behind its last run", recorded.digest_at_end(), at_end);
+  } else {
+    return out;
+  }
+  // A hint only: who waits for others goes in as often as it must.
   if (played.is_overrun) out += "somebody went in after the last of " + times + " entries: the program does more now\n";
   if (played.is_unfinished) {
     out += "the program was over after " + std::to_string(played.entries) + " of " + times +
@@ -119,11 +135,15 @@ workers_replay replay_workers(const entry_order& order, const runtime_config& co
     if (!rt->has_ended()) static_cast<void>(rt->shutdown());
     const replayed_order played = rt.replayed();
     out.entries = played.entries;
-    out.parting = parting_of(order, played);
+    out.parting = parting_of(order, played, rt->journal().digest());
     out.finding = detail::words_of_unheard(rt->kernel());
   }
   out.found = beside.finish();
-  if (!out.found.match()) out.parting = explain(out.found);
+  if (!out.found.match()) {
+    out.parting = explain(out.found);
+  } else if (options.journal != nullptr && order.runs() == 0 && !order.is_ended()) {
+    out.parting.clear();  // There was something to compare with.
+  }
   if (out.finding.empty()) out.finding = beside.finding();
   return out;
 }

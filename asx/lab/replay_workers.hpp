@@ -16,7 +16,8 @@
 // thread
 //    are one for all workers here.
 // 3  Another program is told, by the first of these that differs: an event, if there is a recorded journal; the digest
-//    that the order keeps. It comes to its end: past the order workers take turns.
+//    that the order keeps. An order that was kept before its first run was over has none: without a journal nothing
+//    can be said then, and that is said. It comes to its end: past the order workers take turns.
 // 4  Nobody waits at the gate for a turn that does not come: whoever is next is let go on. What is left is a poll that
 //    does not come back, since it waits for another one past asx, which cannot go on before it: `stuck_after` says when
 //    that is found, and by whom. It is the end of the process, by kernel_options::fatal: nobody can take it back.

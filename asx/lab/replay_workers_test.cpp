@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "asx/chan/mpsc.hpp"
 #include "asx/coro/run.hpp"
 #include "asx/coro/spawn.hpp"
 #include "asx/coro/time.hpp"
@@ -130,6 +131,56 @@ TEST(replay_workers, compares_as_many_runs_as_were_recorded) {
   EXPECT_FALSE(replay_workers(first, {}, twice(3, 3)).is_same());
   EXPECT_TRUE(replay_workers(order, {}, twice(2, 3)).is_same());
   EXPECT_FALSE(replay_workers(order, {}, twice(2, 9)).is_same());
+  const workers_replay once = replay_workers(order, {}, [&](runtime& rt) { run_once(rt, 2); });
+  EXPECT_NE(once.report().find("runs, and this one"), std::string::npos) << once.report();
+}
+
+// What is done behind the last run is a part of it, too.
+TEST(replay_workers, compares_what_is_done_when_nobody_runs) {
+  const auto with = [](bool does_more) -> whole_program {
+    return [does_more](runtime& rt) {
+      static_cast<void>(run_in(rt, [](cx c) { return ticks(c, 2); }));
+      if (does_more) {
+        const auto ends = channel<int>(rt.kernel(), rt.root(), 1);
+        EXPECT_EQ(ends.code, status::ok);
+      }
+      static_cast<void>(rt.shutdown(duration::seconds(1)));
+    };
+  };
+  const recorded_run there = record(with(false), true);
+  EXPECT_TRUE(there.order.is_ended());
+  EXPECT_TRUE(replay_workers(there.order, {}, with(false)).is_same());
+  const workers_replay more = replay_workers(there.order, {}, with(true));
+  EXPECT_NE(more.report().find("behind its last run"), std::string::npos) << more.report();
+}
+
+// Goal:   an order that was kept when its program hung or died is no proof of anything.
+// Method: it is saved in the first run, and played by the same program, by another one and by none.
+TEST(replay_workers, says_when_there_is_nothing_to_compare) {
+  entry_order order;
+  std::vector<std::uint8_t> early;
+  const auto saving = [&](runtime& rt) {
+    static_cast<void>(run_in(rt, [&](cx c) -> task<> {
+      co_await ticks(c, 2);
+      early = order.save();
+    }));
+  };
+  live_recording journal;
+  {
+    threaded_runtime rt({.workers = 1, .is_virtual = true, .record = &order});
+    saving(*rt);
+    EXPECT_EQ(read_recording(rt->journal(), journal), status::ok);
+  }
+  entry_order kept;
+  ASSERT_EQ(entry_order::load(early, kept), status::ok);
+  EXPECT_EQ(kept.runs(), 0U);
+  for (const whole_program& any : {whole_program(saving), ticking(7), whole_program([](runtime&) {})}) {
+    const workers_replay played = replay_workers(kept, {}, any);
+    EXPECT_FALSE(played.is_same());
+    EXPECT_NE(played.report().find("nothing to compare it with"), std::string::npos) << played.report();
+  }
+  journal.is_whole = false;  // As far as it goes, it is one.
+  EXPECT_TRUE(replay_workers(kept, {}, saving, {.journal = &journal}).is_same());
 }
 
 TEST(replay_workers, judges_the_run_that_it_played) {

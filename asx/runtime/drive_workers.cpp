@@ -109,6 +109,11 @@ class threaded_runtime::crew final : public detail::worker_gate {
     fibers_.reset();
   }
 
+  /// Nobody runs it any more.
+  void note_end() noexcept {
+    if (how_to_.record != nullptr) record([&](entry_order& to) { to.end(core_->journal().digest()); });
+  }
+
   [[nodiscard]] std::uint32_t workers() const noexcept { return count_; }
   [[nodiscard]] status started() const noexcept { return started_; }
   [[nodiscard]] replayed_order replayed() const noexcept { return turns_ ? turns_->played() : replayed_order{}; }
@@ -486,7 +491,10 @@ threaded_runtime::threaded_runtime(const threads_config& how, const runtime_conf
 
 // The runtime comes to rest with everybody; then they go, and only then its memory does.
 threaded_runtime::~threaded_runtime() {
-  if (start_status() == status::ok && !runtime_->has_ended()) static_cast<void>(runtime_->shutdown());
+  if (start_status() == status::ok) {
+    if (!runtime_->has_ended()) static_cast<void>(runtime_->shutdown());
+    crew_->note_end();
+  }
   crew_->dismiss();
   delete runtime_;
   delete crew_;

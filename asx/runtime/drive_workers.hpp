@@ -37,8 +37,9 @@
 //    each time. asx/lab/replay_workers.hpp plays, compares and tells. Not on systems without glibc: resource_exhausted.
 //
 // Inside, and so not to wait for another thread, are: moves and copies of messages and values, and the ends of what
-// they were moved from; the function of `visit`; the iterators of for_each; what a select polls. Destructors run
-// outside, but for a value of a watch or a broadcast that another one replaces and whose move may throw.
+// they were moved from; the functions of `visit` and `poll_recv_many`; the iterators of for_each; what a select polls.
+// Destructors run outside, but for a value of a watch or a broadcast that another one replaces and whose move
+// may throw.
 //
 // Cancel points: none. Threads: any, while it runs; one at a time calls run and shutdown. Either of them beside a run
 // is refused: reentrant.
@@ -82,7 +83,8 @@ struct replayed_order {
   std::uint64_t entries = 0;   // That came as they were recorded.
   bool is_overrun = false;     // Somebody came in after the last one: the program does more than it did.
   bool is_unfinished = false;  // Whoever runs it, worker 0, was in more often: the program does less, or is not over.
-  digest128 digest{};          // Of the journal after as many runs as the order has; all zero before that.
+  std::uint64_t runs = 0;      // That are over.
+  digest128 digest{};          // Of the journal after as many of them as the order has; all zero before that.
 };
 
 class ASX_API threaded_runtime {

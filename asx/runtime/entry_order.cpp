@@ -14,6 +14,7 @@ namespace {
 constexpr std::array<std::uint8_t, 8> mark = {'a', 's', 'x', 'o', 'r', 'd', 'e', 2};  // The last one: its version.
 constexpr std::uint64_t complete = 1;
 constexpr std::uint64_t in_virtual_time = 2;
+constexpr std::uint64_t ended = 4;
 
 // Seven bits a byte, the lowest first; the top bit says that there is more.
 void put(std::vector<std::uint8_t>& to, std::uint64_t number) {
@@ -84,7 +85,9 @@ std::vector<std::uint8_t> entry_order::save() const {
   put(out, runs_);
   put(out, digest_.high);
   put(out, digest_.low);
-  put(out, (is_complete_ ? complete : 0) | (is_virtual_ ? in_virtual_time : 0));
+  put(out, digest_at_end_.high);
+  put(out, digest_at_end_.low);
+  put(out, (is_complete_ ? complete : 0) | (is_virtual_ ? in_virtual_time : 0) | (is_ended_ ? ended : 0));
   put(out, whole.who_.size());
   out.insert(out.end(), whole.who_.begin(), whole.who_.end());
   put(out, whole.when_.size());
@@ -117,14 +120,17 @@ status entry_order::load(std::span<const std::uint8_t> bytes, entry_order& out) 
   };
   const bool is_read = get(body, at, workers) && get(body, at, read.seed_) && get(body, at, read.entries_) &&
                        get(body, at, read.runs_) && get(body, at, read.digest_.high) &&
-                       get(body, at, read.digest_.low) && get(body, at, kind) && take(read.who_) && take(read.when_);
-  if (!is_read || at != body.size() || kind > (complete | in_virtual_time) ||
+                       get(body, at, read.digest_.low) && get(body, at, read.digest_at_end_.high) &&
+                       get(body, at, read.digest_at_end_.low) && get(body, at, kind) && take(read.who_) &&
+                       take(read.when_);
+  if (!is_read || at != body.size() || kind > (complete | in_virtual_time | ended) ||
       workers > std::numeric_limits<std::uint32_t>::max()) {
     return status::invalid_argument;
   }
   read.workers_ = static_cast<std::uint32_t>(workers);
   read.is_complete_ = (kind & complete) != 0;
   read.is_virtual_ = (kind & in_virtual_time) != 0;
+  read.is_ended_ = (kind & ended) != 0;
   // Every run is there, and of a worker: who reads it later need not look again.
   std::uint64_t seen = 0;
   for (std::size_t i = 0; i < read.who_.size();) {

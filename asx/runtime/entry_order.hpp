@@ -15,9 +15,9 @@
 //    waits for its turn. On one thread that is found, and told (threads_config::stuck_after).
 // 3  It is played by the same build or another one, on this machine or another one: bytes are the same everywhere. What
 //    goes in when is asx's own affair: an order is played by the version of asx that recorded it.
-// 4  It keeps the digest of the journal as it was when a run was over last, so that whoever plays it knows whether it
-// is
-//    the same run. How often somebody went in does not tell: who waits for others goes in as often as it must.
+// 4  It keeps the journal's digest, as it was when a run was over last and when the runtime went, so that whoever plays
+//    it knows whether it is the same run. An order that was kept in the middle of its first run has none. How often
+//    somebody went in does not tell: who waits for others goes in as often as it must.
 // 5  Entries cost two bytes for each time that another thread comes in; a reading of the clock, one to five.
 //
 // Cancel points: none. Threads: the runtime's, inside. Lifetime: it outlives the runtime that writes or reads it.
@@ -49,6 +49,11 @@ class ASX_API entry_order {
     digest_ = digest;
     ++runs_;
   }
+  /// The runtime goes, at rest or not.
+  void end(const digest128& digest) noexcept {
+    digest_at_end_ = digest;
+    is_ended_ = true;
+  }
   /// Somebody else had a say: a replay would wait for it in vain.
   void spoil() noexcept { is_complete_ = false; }
 
@@ -61,6 +66,9 @@ class ASX_API entry_order {
   /// How many runs were over, and the journal's digest at the end of the last one.
   [[nodiscard]] std::uint64_t runs() const noexcept { return runs_; }
   [[nodiscard]] const digest128& digest() const noexcept { return digest_; }
+  /// The recorded runtime went, and the digest that its journal had then.
+  [[nodiscard]] bool is_ended() const noexcept { return is_ended_; }
+  [[nodiscard]] const digest128& digest_at_end() const noexcept { return digest_at_end_; }
 
   /// Everything as bytes, for a file.
   [[nodiscard]] std::vector<std::uint8_t> save() const;
@@ -98,6 +106,8 @@ class ASX_API entry_order {
   std::uint64_t entries_ = 0;
   std::uint64_t runs_ = 0;
   digest128 digest_{};
+  digest128 digest_at_end_{};
+  bool is_ended_ = false;
   bool is_complete_ = true;
   bool is_virtual_ = false;
   std::vector<std::uint8_t> who_;   // Runs: a worker, and how often it came in in a row.

@@ -138,8 +138,14 @@ TEST(entry_order, says_after_it_was_saved_how_its_last_run_ended) {
   ASSERT_EQ(entry_order::load(order.save(), read), status::ok);
   EXPECT_EQ(read.runs(), 2U);
   EXPECT_EQ(read.digest(), (digest128{3, UINT64_MAX}));
+  EXPECT_FALSE(read.is_ended());
+  order.end({UINT64_MAX, 5});
+  ASSERT_EQ(entry_order::load(order.save(), read), status::ok);
+  EXPECT_TRUE(read.is_ended());
+  EXPECT_EQ(read.digest_at_end(), (digest128{UINT64_MAX, 5}));
   order.begin(1, 1);
   EXPECT_EQ(order.runs(), 0U) << "a new one has none";
+  EXPECT_FALSE(order.is_ended());
 }
 
 TEST(entry_order, says_after_it_was_saved_whose_time_it_was) {
@@ -194,7 +200,7 @@ TEST(entry_order, refuses_every_cut_and_every_changed_byte) {
   expect_same(out, kept);  // As it was, after all those refusals.
 }
 
-// Law 5: about a byte each time that another thread comes in, one to five for a time.
+// Law 5: two bytes each time that another thread comes in, one to five for a time.
 TEST(entry_order, takes_no_more_room_than_it_says) {
   entry_order order;
   order.begin(4, 0);

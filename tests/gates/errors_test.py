@@ -277,6 +277,10 @@ CASES = [
      "task<> f(cx, receiver<int>& rx) { int one = 0; co_await recv_many(rx, one, 3); }",
      "task<> f(cx, receiver<int>& rx) { std::vector<int> list; co_await recv_many(rx, list, 3); }",
      "recv_many puts messages into a list of the channel's own type", None),
+    ("messages received into a list of others",
+     "task<> f(cx, receiver<double>& rx) { std::vector<int> list; co_await recv_many(rx, list, 3); }",
+     "task<> f(cx, receiver<double>& rx) { std::vector<double> list; co_await recv_many(rx, list, 3); }",
+     "recv_many puts messages into a list of the channel's own type", None),
 ]
 
 

@@ -103,7 +103,7 @@ struct lock_machine {
 // its turn. When the order is over, so is this. On one thread whoever is not next lets the next one go on.
 class turns {
  public:
-  explicit turns(const entry_order& order) noexcept : rest_(order), runs_left_(order.runs()) {
+  explicit turns(const entry_order& order) noexcept : rest_(order), runs_there_(order.runs()) {
     is_over_ = !rest_.next();
   }
   void play_on_one_thread(fibers& all) noexcept { fibers_ = &all; }
@@ -147,12 +147,11 @@ class turns {
   /// On one thread: another number whenever somebody comes to the gate.
   [[nodiscard]] std::uint32_t pulse() const noexcept { return pulse_.load(std::memory_order_relaxed); }
   /// Whoever asks is the only one that goes on.
-  [[nodiscard]] replayed_order played() const noexcept { return {played_, is_overrun_, is_left_to(0), digest_}; }
+  [[nodiscard]] replayed_order played() const noexcept { return {played_, is_overrun_, is_left_to(0), runs_, digest_}; }
   /// Inside, at the end of a run.
   void end_run(const digest128& digest) noexcept {
-    if (runs_left_ == 0) return;
-    --runs_left_;
-    if (runs_left_ == 0) digest_ = digest;
+    ++runs_;
+    if (runs_ == runs_there_) digest_ = digest;
   }
   void end() noexcept {
     disturb();
@@ -207,8 +206,9 @@ class turns {
   bool is_over_ = false;
   bool is_overrun_ = false;  // Somebody came who is not in the order any more.
   std::uint64_t played_ = 0;
-  std::uint64_t runs_left_;
-  digest128 digest_{};        // At the end of the last of them.
+  const std::uint64_t runs_there_;  // In the recorded run.
+  std::uint64_t runs_ = 0;
+  digest128 digest_{};        // At the end of the last of those.
   fibers* fibers_ = nullptr;  // Null: each has a thread.
   std::uint32_t free_entries_ = 0;
   atomic_word<std::uint32_t> pulse_{0};
