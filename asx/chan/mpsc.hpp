@@ -361,14 +361,14 @@ class receiver {
     const status answer = s;
     while (s == status::ok) {  // asx: bounded by `most`, or what is queued
       channel_core& core = core_.there();
-      const T* const oldest = core.head_as<T>();
+      T* const oldest = core.head_as<T>();
       if (const std::uint32_t run = detail::run_at_head<T>(core, most - taken); run != 0) {
-        for (std::uint32_t i = 0; i < run; ++i) take(std::move(*std::launder(core.head_as<T>() + i)));
+        for (std::uint32_t i = 0; i < run; ++i) take(std::move(*std::launder(oldest + i)));  // asx: bounded by `most`
         ASX_ASSERT(core.head_as<T>() == oldest, "what takes messages from a channel does not receive from it");
         core.finish_run(run);
         taken += run;
       } else {
-        take(std::move(*std::launder(core.head_as<T>())));
+        take(std::move(*std::launder(oldest)));
         ASX_ASSERT(core.head_as<T>() == oldest, "what takes messages from a channel does not receive from it");
         detail::finish<T>(core);  // The channel, and this end of it, may be gone afterwards.
         ++taken;
