@@ -63,6 +63,7 @@
 #include "asx/runtime/drive_workers.hpp"   // many workers on threads
 #include "asx/runtime/inbox.hpp"           // wakes and cancels from other threads
 #include "asx/runtime/metrics.hpp"         // counters, histograms, a page for Prometheus
+#include "asx/runtime/parallel.hpp"        // computing on several workers, inside one poll
 #include "asx/runtime/port_clock.hpp"      // virtual and steady time
 #include "asx/runtime/port_park.hpp"       // how a drive waits
 #include "asx/runtime/runtime.hpp"         // a whole runtime as one object

@@ -294,6 +294,15 @@ class ASX_API extension {
     return stream.next();
   }
   [[nodiscard]] static std::string_view name_of(const cx& c) noexcept { return c.task_->name.view(); }
+  /// Several workers take turns on one thread: a lab that draws what threads would do.
+  [[nodiscard]] static bool has_virtual_workers(const cx& c) noexcept {
+    const kernel& k = c.kernel();
+    return k.gate_in_use().enter == nullptr && k.sched_.config().workers > 1;
+  }
+  /// Somebody has asked it to cancel. Outside, too, while it is polled.
+  [[nodiscard]] static bool seems_asked(const task_record& t) noexcept {
+    return t.seems_asked.load(std::memory_order_relaxed);  // Relaxed: it is only looked at.
+  }
   [[nodiscard]] static bool has_ended(const cx& c) noexcept {
     const inside here(c.kernel());
     return c.task_->state == task_state::completed;

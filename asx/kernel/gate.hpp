@@ -30,6 +30,7 @@ namespace asx {
 class kernel;
 
 namespace detail {
+class piece_deck;
 struct region_record;
 struct task_record;
 
@@ -90,6 +91,8 @@ struct gate_functions {
   /// standing lies of a thread that has no other place.
   std::uint32_t (*step_out)(void* context, standing& keep) noexcept = nullptr;
   void (*step_in)(void* context, std::uint32_t depth, standing& kept) noexcept = nullptr;
+  /// Where this thread puts aside what others may compute (asx/runtime/parallel.hpp); null: nobody would.
+  detail::piece_deck* (*deck)(void* context) noexcept = nullptr;
 };
 
 /// A kernel's own. It stands open where its functions are null.

@@ -95,6 +95,7 @@ void kernel::deliver(task_record& t, const cancel_reason& reason, std::uint32_t 
   drop_deadline(t, event_kind::deadline_dropped);  // The ordinary budget is suspended from here on.
   t.asked_at = now();
   t.phase = cancel_phase::requested;
+  t.seems_asked.store(true, std::memory_order_relaxed);  // Relaxed: it is only looked at.
   if (shared != nullptr && *shared != nullptr) {
     t.why = &detail::reason_pool::share(**shared);
   } else {

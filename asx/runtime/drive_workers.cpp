@@ -16,6 +16,7 @@
 #include "asx/runtime/detail/bell.hpp"
 #include "asx/runtime/detail/drive_gate.hpp"
 #include "asx/runtime/detail/drive_lookout.hpp"
+#include "asx/runtime/detail/drive_pieces.hpp"
 #include "asx/runtime/entry_order.hpp"
 
 #if defined(__linux__)
@@ -91,7 +92,11 @@ class processors {
 
 class threaded_runtime::crew final : public detail::worker_gate {
  public:
-  explicit crew(const threads_config& how) : worker_gate(how, how_many(how.workers)) {}
+  explicit crew(const threads_config& how)
+      : worker_gate(how, how_many(how.workers)),
+        pieces_(count_, bell_, this, [](void* self) noexcept { static_cast<crew*>(self)->call_one(); }) {
+    if (is_ordered()) pieces_.hush();  // A ring would be one more thing that an order has to know.
+  }
   ~crew() { dismiss(); }
   /// Nobody comes to the runtime any more; no further run is made.
   void dismiss() noexcept {
@@ -116,6 +121,7 @@ class threaded_runtime::crew final : public detail::worker_gate {
 
   [[nodiscard]] std::uint32_t workers() const noexcept { return count_; }
   [[nodiscard]] status started() const noexcept { return started_; }
+  [[nodiscard]] std::uint64_t pieces_helped() const noexcept { return pieces_.stolen(); }
   [[nodiscard]] replayed_order replayed() const noexcept { return turns_ ? turns_->played() : replayed_order{}; }
 
   runtime_config equip(runtime_config config) noexcept {
@@ -286,7 +292,10 @@ class threaded_runtime::crew final : public detail::worker_gate {
   // A foreign handle has spoken: by any thread, and by signal handlers.
   void call() noexcept {
     has_called_.store(true, std::memory_order_relaxed);  // Relaxed: it is asked at the end of a run.
-    // One takes in what was said, and wakes others if there is more than it does itself.
+    call_one();
+  }
+  // One takes in what was said, and wakes others if there is more than it does itself.
+  void call_one() noexcept {
     if (const std::uint32_t one = bell_.ring(); one != detail::bell::nobody) seats_[one].parker.unpark();
   }
   void park(seat& s, duration longest) noexcept {
@@ -398,8 +407,32 @@ class threaded_runtime::crew final : public detail::worker_gate {
         if (!core_->step(mine.number).is_idle || k.has_calls()) continue;
         --run_.steps;  // Waiting is no work.
       }
+      if (computes_along(mine)) continue;
       if (!rest(mine)) return end_run(status::ok);
     }
+  }
+  // There is no task for it, and somebody computes what it could do a part of. Nobody takes it for one that sleeps: it
+  // is as far away as in a long poll, and what stands behind it is another one's after a while.
+  [[nodiscard]] bool computes_along(seat& mine) noexcept {
+    if (count_ == 1) return false;
+    bool is_there = pieces_.has_pieces();
+    if (turns_) is_there = turns_->number().value_or(is_there && !fibers_ ? 1 : 0) != 0;
+    if (how_to_.record != nullptr) record([&](entry_order& to) { to.measure(is_there ? 1 : 0); });
+    if (!is_there) return false;
+    detail::gate_seat& door = *mine.door();
+    ++door.out;
+    ++door.times_out;
+    const std::uint32_t depth = exchange_depth(1);
+    leave();
+    if (!fibers_) pieces_.help(pieces_.deck(mine.number));
+    enter();
+    exchange_depth(depth);
+    --door.out;
+    return true;
+  }
+  detail::piece_deck* deck() noexcept override {
+    const seat* const mine = own_seat();
+    return mine == nullptr || count_ == 1 || fibers_ ? nullptr : &pieces_.deck(mine->number);
   }
   [[nodiscard]] bool is_worth_a_step(seat& mine) noexcept {
     kernel& k = core_->kernel();
@@ -465,7 +498,8 @@ class threaded_runtime::crew final : public detail::worker_gate {
   status started_ = status::ok;
   bool is_eager_ = false;  // As in the run that is played, if one is.
   atomic_word<bool> has_called_{false};
-  detail::bell bell_;                         // Foreign handles ring it.
+  detail::bell bell_;  // Foreign handles ring it, and who has pieces for others.
+  detail::piece_crew pieces_;
   atomic_word<std::uint32_t> has_runner_{0};  // Or 1. Not every machine swaps a byte.
   // What follows is of whoever is inside.
   std::uint32_t keeper_ = nobody;  // Who sees to the timers, among the idle,
@@ -500,6 +534,9 @@ threaded_runtime::~threaded_runtime() {
   delete crew_;
 }
 
+std::uint64_t threaded_runtime::pieces_helped() const noexcept {
+  return crew_->pieces_helped();
+}
 std::uint32_t threaded_runtime::workers() const noexcept {
   return crew_->workers();
 }

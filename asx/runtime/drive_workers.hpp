@@ -36,6 +36,9 @@
 //    workers take turns, and time stands and jumps: a program that does more than it did comes to its end, the same way
 //    each time. asx/lab/replay_workers.hpp plays, compares and tells. Not on systems without glibc: resource_exhausted.
 //
+// 9  A worker that has no task to poll computes pieces of what others are computing (asx/runtime/parallel.hpp), and is
+//    back for tasks after the piece in which a millisecond passed.
+//
 // Inside, and so not to wait for another thread, are: moves and copies of messages and values, and the ends of what
 // they were moved from; the functions of `visit` and `poll_recv_many`; the iterators of for_each; what a select polls.
 // Destructors run outside, but for a value of a watch or a broadcast that another one replaces and whose move
@@ -98,6 +101,8 @@ class ASX_API threaded_runtime {
   [[nodiscard]] runtime& operator*() noexcept { return *runtime_; }
   [[nodiscard]] runtime* operator->() noexcept { return runtime_; }
   [[nodiscard]] std::uint32_t workers() const noexcept;
+  /// How many pieces (asx/runtime/parallel.hpp) another worker computed than the one that forked them. Any thread.
+  [[nodiscard]] std::uint64_t pieces_helped() const noexcept;
   /// As runtime::start_status; resource_exhausted also when the machine has no further threads or stacks,
   /// invalid_argument when the order to be played is of another number of workers, of the other kind of time, or not
   /// complete, or when there is none to be played on one thread. Nothing runs then: spawn nothing.

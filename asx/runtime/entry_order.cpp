@@ -11,7 +11,7 @@
 namespace asx {
 namespace {
 
-constexpr std::array<std::uint8_t, 8> mark = {'a', 's', 'x', 'o', 'r', 'd', 'e', 2};  // The last one: its version.
+constexpr std::array<std::uint8_t, 8> mark = {'a', 's', 'x', 'o', 'r', 'd', 'e', 3};  // The last one: its version.
 constexpr std::uint64_t complete = 1;
 constexpr std::uint64_t in_virtual_time = 2;
 constexpr std::uint64_t ended = 4;

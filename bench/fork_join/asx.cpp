@@ -1,27 +1,21 @@
-// asx: a task for one branch, the other awaited in place, and a join. The handle gives the value. On this thread, or on
+// asx: pieces of one task's poll, one put aside and one called, as TBB's task_group has it. On this thread, or on
 // workers.
 #include "bench/shared/asx.hpp"
+#include "asx/runtime/parallel.hpp"
 #include "workload.hpp"
 
 namespace {
 
-// What lies deeper goes first: few tasks are alive at a time, and their memory is at hand.
-asx::spawn_options deeper(std::uint64_t n) {
-  asx::spawn_options how;
-  how.priority = static_cast<std::uint8_t>(255 - n);
-  return how;
-}
-
-asx::task<std::uint64_t> fib(asx::cx c, std::uint64_t n) {
-  if (n < 2) co_return n;
-  auto fork = co_await asx::start(c, deeper(n), fib, n - 1);
-  const std::uint64_t own = co_await fib(c, n - 2);
-  const auto other = co_await asx::join(fork);
-  co_return own + other.value();
+std::uint64_t fib(asx::pieces& p, std::uint64_t n) {
+  if (n < 2) return n;
+  const auto [own, other] = p.both([n](asx::pieces& here) { return fib(here, n - 2); },
+                                   [n](asx::pieces& there) { return fib(there, n - 1); });
+  return own + other;
 }
 
 asx::task<> first(asx::cx c, std::uint64_t n, std::uint64_t* out) {
-  *out = co_await fib(c, n);
+  *out = asx::parallel(c, [n](asx::pieces& p) { return fib(p, n); });
+  co_return;
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // bench/fork_join/workload.hpp - the one problem that every peer in this folder solves: fib(n), naively.
 //
-// A call with n of 2 or more forks fib(n - 1), does fib(n - 2) itself, and joins: one task a fork, 1,346,268 of them
-// for fib(30). Reported is the time of a fork: all of the time over their number.
+// A call with n of 2 or more forks fib(n - 1), does fib(n - 2) itself, and joins: 1,346,268 forks for
+// fib(30). Reported is the time of a fork: all of the time over their number.
 //
 //     1 thread     processor time
 //     2 threads    wall time

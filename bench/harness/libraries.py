@@ -32,6 +32,7 @@ ASIO = {"header": "asio/experimental/channel.hpp", "package": "libasio-dev", "li
 LIBRARIES = {lib.name: lib for lib in [
     Library("asx", color="#000000"),
     Library("asx_poll", color="#555555"),
+    Library("asx_tasks", color="#333333"),
     Library("asx_worker", stem="asx", flags=("-DBENCH_ONE_WORKER",), color="#444444"),
     Library("asx_digest", stem="asx", flags=("-DBENCH_JOURNAL=digest_only",), color="#777777"),
     Library("asx_full", stem="asx", flags=("-DBENCH_JOURNAL=full",), color="#bbbbbb"),

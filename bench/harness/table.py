@@ -127,11 +127,12 @@ PROBLEMS = [
         aims=(Aim(0.3, BEST),),
         notes=("asio waits for the channel with a tenth of the tasks: its cancel takes the square of their number",)),
     Problem(
-        "fork_join", "fib(30) with a task for each fork", "ns a fork", ("asx", "floor", "tbb", "tokio", "go"),
+        "fork_join", "fib(30), forked at every call", "ns a fork", ("asx", "asx_tasks", "floor", "tbb", "tokio", "go"),
         (Run((30, 1, 1), (22, 3, 1)),
-         Run((30, 1, 2), (22, 3, 2), libraries=("asx", "tbb", "tokio", "go"), threads=2)),
+         Run((30, 1, 2), (22, 3, 2), libraries=("asx", "asx_tasks", "tbb", "tokio", "go"), threads=2)),
         aims=(Aim(1.2, "tbb", workloads=("2 threads",)),),
-        notes=("the floor is plain recursion without tasks",)),
+        notes=("asx: pieces of one poll, which is what TBB's groups are for; asx_tasks: a task for each fork, as tokio and Go do it",
+               "the floor is plain recursion without tasks")),
     Problem(
         "journal", "what the journal adds to a yield and to a message", "ns each", ("asx", "asx_digest", "asx_full"),
         (Run((500_000, 3), (100_000, 3)),), is_added=True,

@@ -10,6 +10,7 @@
 #include <source_location>
 #include <string_view>
 
+#include "asx/base/atomic_word.hpp"
 #include "asx/base/config.hpp"
 #include "asx/base/intrusive_list.hpp"
 #include "asx/base/slab.hpp"
@@ -146,7 +147,9 @@ struct task_lines : place, list_hook<struct region_tasks_tag>, list_hook<struct 
   instant asked_at;                   // When a cancel was first asked for.
   std::uint32_t cleanup_polls = 0;    // The cleanup's quota: granted at T7, then left,
   std::uint8_t cleanup_priority = 0;  // and its priority.
-  status failure_code = status::ok;   // What the poll that says error means by it.
+  // Somebody asked for a cancel; for what is computed outside the gate, which looks while others ask.
+  atomic_word<bool> seems_asked{false};
+  status failure_code = status::ok;  // What the poll that says error means by it.
 
   intrusive_list<cleanup_hook, cleanup_tag> cleanups;
   wait_queue joiners;

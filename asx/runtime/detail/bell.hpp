@@ -31,6 +31,9 @@ class basic_bell {
     return (before & rung) != 0 ? nobody : before;
   }
 
+  /// Somebody sleeps, and would be woken by a ring; a moment later it may be otherwise. Relaxed: it is only looked at.
+  [[nodiscard]] bool would_wake() const noexcept { return word_.load(std::memory_order_relaxed) < nobody; }
+
   /// It will sleep, and counts as one that does. False: it has rung since somebody slept last, and who asks looks again
   /// instead.
   [[nodiscard]] bool may_sleep(std::uint32_t who) noexcept {

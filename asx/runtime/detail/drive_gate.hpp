@@ -260,6 +260,8 @@ class worker_gate {
   /// Whoever waits where it was queued waits for who looks around: nobody else is woken for it.
   [[nodiscard]] virtual bool is_left_to_the_glance() const noexcept = 0;
   virtual void wake(std::uint64_t wanted) noexcept = 0;
+  /// Of this thread, for pieces that others may compute; null: nobody would.
+  virtual piece_deck* deck() noexcept = 0;
 
   void shut(runtime& rt) noexcept {
     core_ = &rt;
@@ -272,7 +274,8 @@ class worker_gate {
          [](void* self, standing& keep) noexcept { return static_cast<worker_gate*>(self)->step_out(keep); },
          [](void* self, std::uint32_t depth, standing& kept) noexcept {
            static_cast<worker_gate*>(self)->step_in(depth, kept);
-         }});
+         },
+         [](void* self) noexcept { return static_cast<worker_gate*>(self)->deck(); }});
   }
 
   // ---- in and out

@@ -1,0 +1,235 @@
+// asx/runtime/parallel.hpp - computing on several workers, inside one poll of one task.
+//
+//     std::uint64_t sum = asx::parallel(c, [&](asx::pieces& p) {
+//       return p.reduce(data.size(), 4096, std::uint64_t{0},
+//                       [&](std::size_t i) { return weight(data[i]); }, std::plus<>());
+//     });
+//
+//     both(f, g):  g is put aside --> f is called here --> still there?  --yes--> g is called here
+//                        |                                               --no---> waits, and does others' meanwhile
+//                        +--> a worker with nothing to do takes it, and calls it there
+//
+// A task is for what waits; a piece is for what computes. A piece has no record, no name and no budget, and costs a few
+// nanoseconds where a task costs a hundred; it is of the poll that forked it, and over before that goes on.
+//
+// R-330  f and g are each called once, and have returned when both does. On one thread, in virtual time and wherever
+//        nobody helps f is called first; in the lab g is, now and then, drawn from the seed: what depends on the
+//        order of pieces is found there.
+// R-331  What f throws comes out of both, else what g throws; the other one was called all the same.
+// R-332  reduce and each split a range in halves until `grain` is reached, and join left with right: the result is the
+//        same however many help, to the last bit.
+// R-333  Who helps is a worker that has no task to poll; it is back for tasks after the piece in which a millisecond
+//        passed. Nobody is asked to help who has something else to do.
+// R-334  Pieces say nothing to the kernel: no event, no step, no poll. A recorded run has the same digest when it is
+//        played, whoever did its pieces.
+// R-335  A piece calls nothing of the runtime, and has no cx. is_stopped says whether somebody has asked the task to
+//        cancel; the next cancel point sees it.
+//
+// While a task computes it is in one long poll: its worker does nothing else, and a watchdog may say so. What takes
+// longer than others can wait does some of it, awaits yield(), and goes on; what waits for a disk is for blocking().
+//
+// Cancel points: none.
+// Threads: parallel is of the thread that polls; a `pieces` is of the thread that it was handed to - each piece has
+//          its own. What pieces share is theirs to guard.
+// Lifetime: a `pieces` is valid during the call that it was handed to.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "asx/base/assert.hpp"
+#include "asx/base/config.hpp"
+#include "asx/kernel/cx.hpp"
+#include "asx/runtime/detail/drive_pieces.hpp"
+
+namespace asx {
+
+class ASX_API pieces {
+ public:
+  pieces(const pieces&) = delete;
+  pieces& operator=(const pieces&) = delete;
+
+  /// Both are called with a `pieces&` of their own, or with nothing. Gives a pair of what they return; nothing when
+  /// neither returns anything.
+  template <class F, class G>
+  auto both(F&& f, G&& g);
+
+  /// of(i) for each i below n, `grain` of them in a row at most. `of` is called by several threads at a time.
+  template <class F>
+  void each(std::size_t n, std::size_t grain, F&& of) {
+    each_of(0, n, grain == 0 ? 1 : grain, of);
+  }
+
+  /// with(... with(with(zero, of(0)), of(1)) ...) in runs of at most `grain`, each from a `zero` of its own, and these
+  /// joined left to right by `with`, as in a tree.
+  template <class T, class F, class With>
+  [[nodiscard]] T reduce(std::size_t n, std::size_t grain, const T& zero, F&& of, With&& with) {
+    return reduce_of<T>(0, n, grain == 0 ? 1 : grain, zero, of, with);
+  }
+
+  /// Somebody has asked the task to cancel. No cancel point, and nothing is acknowledged. Never true on one thread
+  /// when it was not at the beginning: nobody else goes on meanwhile.
+  [[nodiscard]] bool is_stopped() const noexcept;
+
+ private:
+  template <class F>
+  friend auto parallel(cx& c, F&& compute) -> std::invoke_result_t<F&, pieces&>;
+  template <class G>
+  friend class detail::forked;  // What `both` puts aside.
+  explicit pieces(cx& c) noexcept;
+  /// Of a thread that helps.
+  pieces(detail::piece_deck& mine, const detail::piece& of) noexcept : call_(of.call()), deck_(&mine) {}
+
+  template <class F>
+  decltype(auto) call(F& f) {
+    if constexpr (std::is_invocable_v<F&, pieces&>) {
+      return f(*this);
+    } else {
+      return f();
+    }
+  }
+  template <class F>
+  using result = decltype(std::declval<pieces&>().call(std::declval<std::remove_reference_t<F>&>()));
+  /// The lab's: g goes first.
+  [[nodiscard]] bool is_turned() noexcept { return call_.draws != 0 && draw_a_turn(); }
+  [[nodiscard]] bool draw_a_turn() noexcept;
+
+  template <class F>
+  void each_of(std::size_t first, std::size_t last, std::size_t grain, F& of) {
+    if (last - first <= grain) {
+      for (std::size_t i = first; i < last; ++i) of(i);  // asx: bounded by the grain
+      return;
+    }
+    const std::size_t middle = first + (last - first) / 2;
+    both([&](pieces& p) { p.each_of(first, middle, grain, of); },
+         [&](pieces& p) { p.each_of(middle, last, grain, of); });
+  }
+  template <class T, class F, class With>
+  T reduce_of(std::size_t first, std::size_t last, std::size_t grain, const T& zero, F& of, With& with) {
+    if (last - first <= grain) {
+      T sum = zero;
+      for (std::size_t i = first; i < last; ++i) sum = with(std::move(sum), of(i));  // asx: bounded by the grain
+      return sum;
+    }
+    const std::size_t middle = first + (last - first) / 2;
+    auto [left, right] = both([&](pieces& p) { return p.reduce_of<T>(first, middle, grain, zero, of, with); },
+                              [&](pieces& p) { return p.reduce_of<T>(middle, last, grain, zero, of, with); });
+    return with(std::move(left), std::move(right));
+  }
+
+  detail::piece_call call_;
+  detail::piece_deck* deck_ = nullptr;  // Null: nobody helps.
+};
+
+/// `compute` is called at once, on this thread, and gives what it returns.
+template <class F>
+auto parallel(cx& c, F&& compute) -> std::invoke_result_t<F&, pieces&> {
+  pieces here(c);
+  return compute(here);
+}
+
+namespace detail {
+
+// g, put aside: it lies in the frame of `both`, which goes on only when it is over.
+template <class G>
+class forked final : public piece {
+ public:
+  using result = pieces::result<G>;
+  static constexpr bool has_result = !std::is_void_v<result>;
+
+  forked(G& g, pieces& here) noexcept : piece(&forked::help, here.call_, here.deck_), g_(g), here_(here) {
+    is_aside_ = here.deck_ != nullptr && here.deck_->put_aside(*this);
+  }
+  forked(const forked&) = delete;
+  forked& operator=(const forked&) = delete;
+  /// When there is still something to be done, f has thrown.
+  ~forked() {
+    if (!is_over_) [[unlikely]]
+      call_and_forget();
+  }
+
+  void go_first() noexcept {
+    is_over_ = true;
+    keep(here_);
+  }
+  result join() {
+    if (!is_over_) [[likely]] {
+      if (!is_aside_ || here_.deck_->take_back(*this)) [[likely]] {
+        is_over_ = true;
+        return here_.call(g_);
+      }
+      wait();
+    }
+#if defined(__cpp_exceptions)
+    if (thrown_ != nullptr) std::rethrow_exception(std::exchange(thrown_, nullptr));
+#endif
+    if constexpr (has_result) return std::move(*result_);
+  }
+
+ private:
+  void wait() noexcept {
+    here_.deck_->wait_for(*this);
+    is_over_ = true;
+  }
+  ASX_OUT_OF_THE_WAY void call_and_forget() noexcept {
+    if (is_aside_ && !here_.deck_->take_back(*this)) return wait();
+    keep(here_);
+  }
+  // What comes of it is kept, for who joins or for nobody.
+  void keep(pieces& with) noexcept {
+#if defined(__cpp_exceptions)
+    try {
+#endif
+      if constexpr (has_result) {
+        result_.emplace(with.call(g_));
+      } else {
+        with.call(g_);
+      }
+#if defined(__cpp_exceptions)
+    } catch (...) {
+      thrown_ = std::current_exception();
+    }
+#endif
+  }
+  static void help(piece& self, piece_deck& by) noexcept {
+    pieces mine(by, self);
+    static_cast<forked&>(self).keep(mine);
+  }
+
+  G& g_;
+  pieces& here_;
+  bool is_aside_;
+  bool is_over_ = false;
+  std::conditional_t<has_result, std::optional<std::conditional_t<has_result, result, bool>>, bool> result_{};
+#if defined(__cpp_exceptions)
+  std::exception_ptr thrown_;
+#endif
+};
+
+}  // namespace detail
+
+template <class F, class G>
+auto pieces::both(F&& f, G&& g) {
+  using first_result = result<F>;
+  using second_result = result<G>;
+  static_assert(!std::is_reference_v<first_result> && !std::is_reference_v<second_result>,
+                "both gives values; a reference may be to what is gone: return a pointer");
+  static_assert(std::is_void_v<first_result> == std::is_void_v<second_result>,
+                "both gives a pair or nothing: let both functions return something, or neither");
+  detail::forked<std::remove_reference_t<G>> second(g, *this);
+  if (is_turned()) [[unlikely]]
+    second.go_first();
+  if constexpr (std::is_void_v<first_result>) {
+    call(f);
+    second.join();
+  } else {
+    first_result first = call(f);
+    return std::pair<first_result, second_result>(std::move(first), second.join());
+  }
+}
+
+}  // namespace asx
