@@ -232,7 +232,7 @@ class worker_gate {
     // What it is out for is measured by itself alone.
     std::uint64_t entries_then = 0;  // How often it had come in when it left.
     instant left_at = instant::none();
-    std::uint64_t waited_ns = 0;  // At the gate since then.
+    std::uint64_t waited_ns = 0;  // Since then, at the gate and for others to be woken.
     // What follows is written inside.
     bool is_idle = false;
     bool is_measured = false;    // What it is out for, or something around that.
@@ -382,13 +382,16 @@ class worker_gate {
       // Kept with what the way back knows: a poll may go to another gate, and this thread's last seat is there then.
       keep.is_measured = is_counted && !mine->is_measured && core_->kernel().is_polling();
       if (keep.is_measured) {
-        mine->is_measured = last.is_measured = true;
-        mine->left_at = machine_.now();
+        mine->is_measured = true;
         mine->waited_ns = 0;
         mine->entries_then = mine->door()->entries;
       }
     }
     go_out();
+    if (keep.is_measured) {  // Behind what it takes to wake others: that is no work that they could share.
+      last.is_measured = true;
+      mine->left_at = machine_.now();
+    }
     return depth;
   }
   void step_in(std::uint32_t depth, standing& kept) noexcept {
@@ -556,9 +559,17 @@ class worker_gate {
     front_->depth = 0;
     front_->lock.leave();
     if (wanted != 0) [[unlikely]]
-      wake(wanted);
+      wake_unmeasured(wanted);
     if (how_to_.disturbance != 0) [[unlikely]]
       pause();
+  }
+  // As long as it takes, it is not what this thread is out for.
+  void wake_unmeasured(std::uint64_t wanted) noexcept {
+    seat* const mine = last.is_measured ? own_seat() : nullptr;
+    if (mine == nullptr) return wake(wanted);
+    const instant before = machine_.now();
+    wake(wanted);
+    mine->waited_ns += (machine_.now() - before).ns;
   }
   // Who was the favourite for a while may be it again soon; who was not, later and later.
   void forget_favourite() noexcept {
