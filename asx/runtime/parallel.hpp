@@ -34,6 +34,7 @@
 // Lifetime: a `pieces` is valid during the call that it was handed to.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -48,6 +49,22 @@
 
 namespace asx {
 
+class pieces;
+
+namespace detail {
+// What a function gives that is called with a pieces&, or with nothing.
+template <class F, bool IsHandedOne = std::is_invocable_v<F&, pieces&>>
+struct piece_result {
+  using type = std::invoke_result_t<F&, pieces&>;
+};
+template <class F>
+struct piece_result<F, false> {
+  using type = std::invoke_result_t<F&>;
+};
+template <class F>
+using result_of_piece = typename piece_result<F>::type;
+}  // namespace detail
+
 class ASX_API pieces {
  public:
   pieces(const pieces&) = delete;
@@ -56,19 +73,27 @@ class ASX_API pieces {
   /// Both are called with a `pieces&` of their own, or with nothing. Gives a pair of what they return; nothing when
   /// neither returns anything.
   template <class F, class G>
-  auto both(F&& f, G&& g);
+  auto both(F&& f, G&& g) {
+    static_assert(is_piece<F> && is_piece<G>,
+                  "a piece is called with a pieces&, or with nothing: give both two such functions");
+    if constexpr (is_piece<F> && is_piece<G>) return fork(f, g);
+  }
 
   /// of(i) for each i below n, `grain` of them in a row at most. `of` is called by several threads at a time.
   template <class F>
   void each(std::size_t n, std::size_t grain, F&& of) {
-    each_of(0, n, grain == 0 ? 1 : grain, of);
+    static_assert(std::is_invocable_v<F&, std::size_t>, "each calls its function with a number, a std::size_t");
+    if constexpr (std::is_invocable_v<F&, std::size_t>) each_of(0, n, grain == 0 ? 1 : grain, of);
   }
 
   /// with(... with(with(zero, of(0)), of(1)) ...) in runs of at most `grain`, each from a `zero` of its own, and these
   /// joined left to right by `with`, as in a tree.
   template <class T, class F, class With>
   [[nodiscard]] T reduce(std::size_t n, std::size_t grain, const T& zero, F&& of, With&& with) {
-    return reduce_of<T>(0, n, grain == 0 ? 1 : grain, zero, of, with);
+    constexpr bool is_sum = is_sum_of<T, F, With>;
+    static_assert(is_sum,
+                  "reduce calls of(number), and with(sum, what that gave) and with(sum, sum), which give a sum");
+    if constexpr (is_sum) return reduce_of<T>(0, n, grain == 0 ? 1 : grain, zero, of, with);
   }
 
   /// Somebody has asked the task to cancel. No cancel point, and nothing is acknowledged. Never true on one thread
@@ -77,13 +102,22 @@ class ASX_API pieces {
 
  private:
   template <class F>
-  friend auto parallel(cx& c, F&& compute) -> std::invoke_result_t<F&, pieces&>;
+  friend auto parallel(cx& c, F&& compute);
   template <class G>
   friend class detail::forked;  // What `both` puts aside.
   explicit pieces(cx& c) noexcept;
   /// Of a thread that helps.
   pieces(detail::piece_deck& mine, const detail::piece& of) noexcept : call_(of.call()), deck_(&mine) {}
 
+  template <class F>
+  static constexpr bool is_piece = std::is_invocable_v<F&, pieces&> || std::is_invocable_v<F&>;
+  template <class T, class F, class With>
+  static constexpr bool is_sum_of = requires(F& of, With& with, T sum) {
+    { with(std::move(sum), of(std::size_t{})) } -> std::convertible_to<T>;
+    { with(std::move(sum), std::move(sum)) } -> std::convertible_to<T>;
+  };
+  template <class F, class G>
+  auto fork(F& f, G& g);
   template <class F>
   decltype(auto) call(F& f) {
     if constexpr (std::is_invocable_v<F&, pieces&>) {
@@ -92,8 +126,6 @@ class ASX_API pieces {
       return f();
     }
   }
-  template <class F>
-  using result = decltype(std::declval<pieces&>().call(std::declval<std::remove_reference_t<F>&>()));
   /// The lab's: g goes first.
   [[nodiscard]] bool is_turned() noexcept { return call_.draws != 0 && draw_a_turn(); }
   [[nodiscard]] bool draw_a_turn() noexcept;
@@ -127,9 +159,12 @@ class ASX_API pieces {
 
 /// `compute` is called at once, on this thread, and gives what it returns.
 template <class F>
-auto parallel(cx& c, F&& compute) -> std::invoke_result_t<F&, pieces&> {
-  pieces here(c);
-  return compute(here);
+auto parallel(cx& c, F&& compute) {
+  static_assert(std::is_invocable_v<F&, pieces&>, "parallel wants a function of a pieces&");
+  if constexpr (std::is_invocable_v<F&, pieces&>) {
+    pieces here(c);
+    return compute(here);
+  }
 }
 
 namespace detail {
@@ -138,7 +173,7 @@ namespace detail {
 template <class G>
 class forked final : public piece {
  public:
-  using result = pieces::result<G>;
+  using result = result_of_piece<G>;
   static constexpr bool has_result = !std::is_void_v<result>;
 
   forked(G& g, pieces& here) noexcept : piece(&forked::help, here.call_, here.deck_), g_(g), here_(here) {
@@ -213,14 +248,14 @@ class forked final : public piece {
 }  // namespace detail
 
 template <class F, class G>
-auto pieces::both(F&& f, G&& g) {
-  using first_result = result<F>;
-  using second_result = result<G>;
+auto pieces::fork(F& f, G& g) {
+  using first_result = detail::result_of_piece<F>;
+  using second_result = detail::result_of_piece<G>;
   static_assert(!std::is_reference_v<first_result> && !std::is_reference_v<second_result>,
                 "both gives values; a reference may be to what is gone: return a pointer");
   static_assert(std::is_void_v<first_result> == std::is_void_v<second_result>,
                 "both gives a pair or nothing: let both functions return something, or neither");
-  detail::forked<std::remove_reference_t<G>> second(g, *this);
+  detail::forked<G> second(g, *this);
   if (is_turned()) [[unlikely]]
     second.go_first();
   if constexpr (std::is_void_v<first_result>) {
