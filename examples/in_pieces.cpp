@@ -32,6 +32,8 @@ task<double> measure(cx c, std::vector<double> samples) {
   std::printf("from %.3f to %.3f, mean root %.9f\n", samples.front(), samples.back(), mean);
   co_return mean;
 }
+// end: pieces
+
 // cut: main
 double on_workers(std::uint32_t workers) {
   std::vector<double> samples(200'000);
@@ -46,3 +48,4 @@ int main() {
   std::printf("to the last bit: %s\n", is_same ? "the same" : "another");
   return is_same ? 0 : 1;
 }
+// end: main
