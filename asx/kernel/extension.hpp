@@ -288,10 +288,11 @@ class ASX_API extension {
   }
   /// A number of this task's own stream: of the runtime's seed, the task, and how many it has drawn.
   [[nodiscard]] static std::uint64_t draw(cx& c) noexcept {
-    task_record& t = *c.task_;
-    splitmix64 stream(t.region->owner_kernel->sched_.config().seed ^ splitmix64(t.task().value).next() ^ ++t.draws, 0,
-                      random_stream::select);
-    return stream.next();
+    return drawn(*c.task_, ++c.task_->draws, random_stream::select);
+  }
+  /// The same of another stream, for pieces.
+  [[nodiscard]] static std::uint64_t draw_turn(task_record& t) noexcept {
+    return drawn(t, ++t.turns, random_stream::pieces);
   }
   [[nodiscard]] static std::string_view name_of(const cx& c) noexcept { return c.task_->name.view(); }
   /// Several workers take turns on one thread: a lab that draws what threads would do.
@@ -345,6 +346,12 @@ class ASX_API extension {
                                                const std::source_location& site) noexcept {
     const kernel::refusal why = k.try_reserve(region, out, site);
     return {why.code, why.limit, why.value};
+  }
+
+ private:
+  [[nodiscard]] static std::uint64_t drawn(const task_record& t, std::uint32_t count, random_stream stream) noexcept {
+    const std::uint64_t seed = t.region->owner_kernel->sched_.config().seed;
+    return splitmix64(seed ^ splitmix64(t.task().value).next() ^ count, 0, stream).next();
   }
 };
 

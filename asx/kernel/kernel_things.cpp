@@ -267,7 +267,7 @@ status cx::consume_cost(std::uint64_t amount) noexcept {
 status cx::mask_enter() noexcept {
   const inside here(kernel());
   asx::kernel& k = kernel();
-  if (k.is_full(task_->mask_depth, k.contract_.max_mask_depth)) {
+  if (k.is_full(task_->mask_depth, k.contract_.max_mask_depth) || task_->mask_depth == UINT16_MAX) {
     return k.refuse(event_kind::refused_mask, task_->region->id.value,
                     {status::resource_exhausted, limit_code::mask_depth, k.contract_.max_mask_depth});
   }

@@ -69,6 +69,8 @@ bool piece_crew::call_another(piece_deck& by) noexcept {
     piece_deck& from = decks_[(by.number() + i) % count];
     if (from.seems_empty()) continue;
     if (piece* const p = from.steal(); p != nullptr) {
+      // Who was rung for one piece has another one rung for the next: none rings while a ring has not been heard.
+      if (is_somebody_asleep() && has_pieces()) ring_(context_);
       by.call_stolen(*p);
       return true;
     }

@@ -95,7 +95,7 @@ class threaded_runtime::crew final : public detail::worker_gate {
   explicit crew(const threads_config& how)
       : worker_gate(how, how_many(how.workers)),
         pieces_(count_, bell_, this, [](void* self) noexcept { static_cast<crew*>(self)->call_one(); }) {
-    if (is_ordered()) pieces_.hush();  // A ring would be one more thing that an order has to know.
+    if (is_ordered()) pieces_.hush();  // See have_one_look_around.
   }
   ~crew() { dismiss(); }
   /// Nobody comes to the runtime any more; no further run is made.
@@ -422,8 +422,10 @@ class threaded_runtime::crew final : public detail::worker_gate {
     detail::gate_seat& door = *mine.door();
     ++door.out;
     ++door.times_out;
+    const std::uint64_t next = is_ordered() ? one_to_look_around() : 0;  // In its place.
     const std::uint32_t depth = exchange_depth(1);
     leave();
+    wake(next);
     if (!fibers_) pieces_.help(pieces_.deck(mine.number));
     enter();
     exchange_depth(depth);
@@ -432,7 +434,23 @@ class threaded_runtime::crew final : public detail::worker_gate {
   }
   detail::piece_deck* deck() noexcept override {
     const seat* const mine = own_seat();
-    return mine == nullptr || count_ == 1 || fibers_ ? nullptr : &pieces_.deck(mine->number);
+    if (mine == nullptr || count_ == 1) return nullptr;
+    if (is_ordered()) have_one_look_around();
+    return fibers_ ? nullptr : &pieces_.deck(mine->number);
+  }
+  // Where a ring would be one more thing that an order has to know: an entry is what it knows.
+  void have_one_look_around() noexcept {
+    enter();
+    const std::uint64_t one = one_to_look_around();
+    leave();
+    wake(one);
+  }
+  // Nobody, when one does or when nobody sleeps.
+  [[nodiscard]] std::uint64_t one_to_look_around() noexcept {
+    if (idle_ == 0 || glances_) return 0;
+    seat& one = seats_[first_idle()];
+    rouse(one);
+    return std::uint64_t{1} << one.number;
   }
   [[nodiscard]] bool is_worth_a_step(seat& mine) noexcept {
     kernel& k = core_->kernel();

@@ -21,7 +21,7 @@
 // R-333  Who helps is a worker that has no task to poll; it is back for tasks after the piece in which a millisecond
 //        passed. Nobody is asked to help who has something else to do.
 // R-334  Pieces say nothing to the kernel: no event, no step, no poll. A recorded run has the same digest when it is
-//        played, whoever did its pieces.
+//        played, whoever called its pieces.
 // R-335  A piece calls nothing of the runtime, and has no cx. is_stopped says whether somebody has asked the task to
 //        cancel; the next cancel point sees it.
 //
@@ -102,7 +102,7 @@ class ASX_API pieces {
 
  private:
   template <class F>
-  friend auto parallel(cx& c, F&& compute);
+  friend decltype(auto) parallel(cx& c, F&& compute);
   template <class G>
   friend class detail::forked;  // What `both` puts aside.
   explicit pieces(cx& c) noexcept;
@@ -127,7 +127,7 @@ class ASX_API pieces {
     }
   }
   /// The lab's: g goes first.
-  [[nodiscard]] bool is_turned() noexcept { return call_.draws != 0 && draw_a_turn(); }
+  [[nodiscard]] bool is_turned() noexcept { return call_.is_drawn && draw_a_turn(); }
   [[nodiscard]] bool draw_a_turn() noexcept;
 
   template <class F>
@@ -159,7 +159,7 @@ class ASX_API pieces {
 
 /// `compute` is called at once, on this thread, and gives what it returns.
 template <class F>
-auto parallel(cx& c, F&& compute) {
+decltype(auto) parallel(cx& c, F&& compute) {
   static_assert(std::is_invocable_v<F&, pieces&>, "parallel wants a function of a pieces&");
   if constexpr (std::is_invocable_v<F&, pieces&>) {
     pieces here(c);

@@ -181,8 +181,9 @@ struct task_record : task_lines, list_hook<struct retry_tag> {
   short_name name;
   std::source_location site;
   instant spawned_at;
-  std::uint32_t draws = 0;  // Of its own random numbers.
-  std::uint32_t mask_depth = 0;
+  std::uint32_t draws = 0;  // Of its own random numbers,
+  std::uint16_t turns = 0;  // and of which of two pieces goes first.
+  std::uint16_t mask_depth = 0;
 
   [[nodiscard]] bool is_asked() const noexcept { return why != nullptr; }
   [[nodiscard]] std::uint64_t epoch() const noexcept { return is_asked() ? 1 : 0; }

@@ -1,13 +1,14 @@
 // asx/runtime/detail/drive_pieces.hpp - what workers have put aside of what they compute, and how others come by it.
 //
 //     put_aside --> the worker's deque --take_back--> called where it was forked
-//                        |   +--- whoever sleeps is rung for
+//                        |   +--- somebody who sleeps is rung for, who has the next one rung for
 //                        +--steal--> called by another worker --> over --> who waits for it goes on
 //
 // 1  A piece is called once: by who took it back, or by who stole it.
 // 2  Who waits for a stolen piece calls others meanwhile, and then sleeps; it goes on when the piece is over. Whoever
 //    called it does not touch it any more then.
-// 3  A ring may come in vain, or not at all when a worker is just going to sleep: help is late then, and nothing lost.
+// 3  A ring may come in vain, or not at all when a worker is just going to sleep: one looks around once a millisecond
+//    while others are busy, so that help is late then and nothing is lost.
 //
 // Cancel points: none. Threads: a deck is of one worker at a time, but for what is stolen. Lifetime: the crew's, which
 // outlives every poll.
@@ -35,8 +36,8 @@ class forked;
 
 /// What all pieces of one call of parallel know.
 struct piece_call {
-  const task_record* task = nullptr;  // Whose poll it is.
-  std::uint64_t draws = 0;            // In the lab, which of two goes first; 0: the first.
+  task_record* task = nullptr;  // Whose poll it is.
+  bool is_drawn = false;        // Which of two goes first, as the lab does it.
 };
 
 class piece {
