@@ -4,6 +4,9 @@ add_library(asx_build_flags INTERFACE)
 target_compile_options(asx_build_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
   $<$<COMPILE_LANGUAGE:CXX>:-Wold-style-cast -Wnon-virtual-dtor -Woverloaded-virtual -Wextra-semi>
+  # As Clang does: a function of the library calls that of the library, and no other of its name. And two words that are
+  # stored one by one are not put together in a register of vectors first: lists are made of such pairs.
+  $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition> $<$<CXX_COMPILER_ID:GNU>:-fno-tree-slp-vectorize>
   "-ffile-prefix-map=${PROJECT_SOURCE_DIR}/="  # Assertions name files as the reader knows them, not where they were built.
   $<$<BOOL:${ASX_WERROR}>:-Werror>)
 
