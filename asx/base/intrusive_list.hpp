@@ -78,9 +78,12 @@ class intrusive_list {
   }
 
   constexpr T* pop_front() noexcept {
-    T* const first = front();
-    if (first != nullptr) static_cast<hook&>(*first).unlink();
-    return first;
+    hook* const first = ring_.next_;
+    if (first == &ring_) return nullptr;
+    first->next_->prev_ = &ring_;
+    ring_.next_ = first->next_;
+    first->next_ = first->prev_ = nullptr;
+    return static_cast<T*>(first);
   }
 
   /// Moves every element of `other` behind those of this list, in their order.

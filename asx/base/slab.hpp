@@ -187,9 +187,13 @@ class slab {
   void release(slab_key key) noexcept {
     T* const record = find(key);
     ASX_ASSERT(record != nullptr, "only a live record can be released, and only once (R-110)");
-    ++core_.generation(key.index);
-    std::destroy_at(record);
-    core_.give_back(key.index);
+    end_life(*record, key.index, core_.generation(key.index));
+  }
+  /// The same for who has the record itself, and knows its index.
+  void release(T& record, std::uint32_t index) noexcept {
+    std::uint64_t& generation = *number_of(record);
+    ASX_ASSERT((generation & 1U) != 0, "only a live record can be released, and only once (R-110)");
+    end_life(record, index, generation);
   }
 
   /// Null when the key is null, stale or was never given out.
@@ -201,8 +205,7 @@ class slab {
 
   /// Of a record that lives in a slab: the number of its life lies in front of it.
   [[nodiscard]] static std::uint64_t generation_of(const T& record) noexcept {
-    constexpr std::size_t before = sizeof(std::uint64_t) > alignof(T) ? sizeof(std::uint64_t) : alignof(T);
-    return *reinterpret_cast<const std::uint64_t*>(reinterpret_cast<const std::byte*>(std::addressof(record)) - before);
+    return *number_of(const_cast<T&>(record));
   }
 
   /// Calls `visit(record, key)` for each live record in the order of indices. `visit` may allocate and release: what
@@ -234,6 +237,15 @@ class slab {
     }
   };
 
+  [[nodiscard]] static std::uint64_t* number_of(T& record) noexcept {
+    constexpr std::size_t before = sizeof(std::uint64_t) > alignof(T) ? sizeof(std::uint64_t) : alignof(T);
+    return reinterpret_cast<std::uint64_t*>(reinterpret_cast<std::byte*>(std::addressof(record)) - before);
+  }
+  void end_life(T& record, std::uint32_t index, std::uint64_t& generation) noexcept {
+    ++generation;
+    std::destroy_at(std::addressof(record));
+    core_.give_back(index);
+  }
   [[nodiscard]] T* at(std::uint32_t index) const noexcept {
     return std::launder(reinterpret_cast<T*>(core_.record(index)));
   }

@@ -98,11 +98,6 @@ std::uint64_t journal::overwritten() const noexcept {
   return mode_ == journal_mode::full ? total() - size() - discarded_ : 0;
 }
 
-status journal::reserve(std::uint64_t events) const noexcept {
-  if (mode_ != journal_mode::full || overflow_ == trace_overflow::ring) return status::ok;
-  return events <= capacity_ - size() ? status::ok : status::resource_exhausted;
-}
-
 void journal::discard_oldest(std::uint64_t events) noexcept {
   settle();
   const std::uint64_t count = std::min(events, size());

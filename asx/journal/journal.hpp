@@ -97,7 +97,11 @@ class ASX_API journal {
                    std::uint64_t time_ns = 0) noexcept;
 
   /// Room for `events` more without overwriting. Only trace_overflow::reject ever refuses, with resource_exhausted.
-  [[nodiscard]] status reserve(std::uint64_t events) const noexcept;
+  [[nodiscard]] status reserve(std::uint64_t events) const noexcept {
+    if (mode_ != journal_mode::full || overflow_ == trace_overflow::ring) [[likely]]
+      return status::ok;
+    return events <= capacity_ - size() ? status::ok : status::resource_exhausted;
+  }
   /// Forgets the oldest events, so that reserve finds room again: somebody else has them now.
   void discard_oldest(std::uint64_t events) noexcept;
   /// Hands staged events to ring and sink now instead of with the next full stage. Changes nothing that can be read.

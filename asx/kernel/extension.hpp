@@ -116,6 +116,7 @@ class ASX_API extension {
 
   // ---- who
   [[nodiscard]] static task_record& task_of(cx& c) noexcept { return *c.task_; }
+  [[nodiscard]] static kernel& kernel_of(const cx& c) noexcept { return *c.task_->region->owner_kernel; }
   /// Null outside of polls, and once the task has ended: what is taken in its drop is nobody's.
   [[nodiscard]] static task_record* polled(const kernel& k) noexcept {
     return k.current_ != nullptr && k.current_->state != task_state::completed ? k.current_ : nullptr;
@@ -180,6 +181,11 @@ class ASX_API extension {
   static bool wait(cx& c, kernel& home, wait_queue& queue, waiter& w, wait_code what, std::uint64_t object,
                    std::uint64_t id = 0) noexcept {
     return home.wait_in(queue, w, *c.task_, what, object, id);
+  }
+  /// The same where it is known that nobody listens.
+  ASX_ALWAYS_INLINE static void wait_unheard(cx& c, kernel& home, wait_queue& queue, waiter& w, wait_code what,
+                                             std::uint64_t object, std::uint64_t id = 0) noexcept {
+    static_cast<void>(home.stand_in(queue, w, *c.task_, what, object, id));
   }
   static void remove(wait_queue& queue, waiter& w) noexcept { queue.remove(w); }
   static void leave(waiter& w, leave_code how) noexcept { w.leave(how); }

@@ -66,27 +66,9 @@ kernel::~kernel() {
 
 // ---- finding and refusing -----------------------------------------------------------------------------------------
 
-// A slot that is reserved and not committed is no task yet: no handle to it was given out, but one may be forged.
-task_record* kernel::find(task_handle h) const noexcept {
-  task_record* const t = h.is(type_tag::task) ? tasks_.find({h.index(), h.generation}) : nullptr;
-  return t == nullptr || t->task().absent() ? nullptr : t;
-}
-region_record* kernel::find(region_handle h) const noexcept {
-  return h.is(type_tag::region) ? regions_.find({h.index(), h.generation}) : nullptr;
-}
-task_handle kernel::handle_of(const task_record& t) noexcept {
-  const slab_key key = t.key();
-  return {t.state, key.index, key.generation};
-}
-region_handle kernel::handle_of(const region_record& r) noexcept {
-  return {r.state, r.key.index, r.key.generation};
-}
 region_handle kernel::root() const noexcept {
   const inside here(*this);
   return root_ == nullptr ? region_handle{} : handle_of(*root_);
-}
-std::uint64_t kernel::caller() const noexcept {
-  return current_ == nullptr ? 0 : current_->task().value;
 }
 
 status kernel::refuse(event_kind kind, std::uint64_t object, const refusal& why) noexcept {
@@ -97,10 +79,20 @@ status kernel::refuse(event_kind kind, std::uint64_t object, const refusal& why)
   return why.code;
 }
 
-// A call from outside every poll and finalizer: a replay must be given it again (U-01). 0 for all others.
-std::uint64_t kernel::note_input(event_kind kind, std::uint64_t subject, std::uint64_t object,
-                                 std::uint64_t a) noexcept {
-  if (is_inside() || cause_ != 0) return 0;
+std::uint64_t kernel::note_down(event_kind kind, std::uint64_t subject, std::uint64_t object, std::uint64_t a,
+                                std::uint64_t b, std::uint64_t cause, std::uint32_t flags) noexcept {
+  return log_.append(kind, {.time_ns = now().ns,
+                            .subject = subject,
+                            .object = object,
+                            .a = a,
+                            .b = b,
+                            .cause = cause != 0 ? cause : cause_,
+                            .worker = static_cast<std::uint16_t>(worker_),
+                            .flags = flags});
+}
+
+std::uint64_t kernel::note_outside(event_kind kind, std::uint64_t subject, std::uint64_t object,
+                                   std::uint64_t a) noexcept {
   ++inputs_;
   return note(kind, subject, object, a, kind == event_kind::input_wake || kind == event_kind::input_send ? 0 : inputs_);
 }
@@ -152,13 +144,6 @@ std::uint64_t kernel::events_of_cancel(const task_record& t) const noexcept {
     count += events_below(*r);
   }
   return count;
-}
-
-// R-09's order behind stale_handle: a state first, then the gate.
-kernel::refusal kernel::gate(const region_record& r) const noexcept {
-  if (r.state != region_state::open) return {status::region_not_open};
-  if (is_shutting_down_) return {status::admission_closed};
-  return {};
 }
 
 // ---- quiescence ---------------------------------------------------------------------------------------------------

@@ -85,6 +85,8 @@ class [[nodiscard("a slot must be committed or abandoned")]] task_slot {
   task_slot(const task_slot&) = delete;
   task_slot& operator=(const task_slot&) = delete;
   ~task_slot() { ASX_ASSERT(task_ == nullptr, "a reserved task slot is committed or abandoned before it dies"); }
+  /// Nothing is reserved, or it was committed or abandoned.
+  [[nodiscard]] bool is_empty() const noexcept { return task_ == nullptr; }
 
  private:
   friend class extension;
@@ -192,6 +194,8 @@ class ASX_API kernel {
   [[nodiscard]] status spawn(region_handle region, const task_spec& spec, task_handle& out,
                              std::source_location site = std::source_location::current()) noexcept;
   [[nodiscard]] status reserve_task(region_handle region, task_slot& out) noexcept;
+  /// The same in the region of the task that is polled.
+  [[nodiscard]] status reserve_task(cx& beside, task_slot& out) noexcept;
   task_handle commit(task_slot& slot, const task_spec& spec,
                      std::source_location site = std::source_location::current()) noexcept;
   void abandon(task_slot& slot) noexcept;
@@ -386,19 +390,22 @@ class ASX_API kernel {
   // journal
   std::uint64_t note(event_kind kind, std::uint64_t subject, std::uint64_t object = 0, std::uint64_t a = 0,
                      std::uint64_t b = 0, std::uint64_t cause = 0, std::uint32_t flags = 0) noexcept {
-    if (log_.mode() == journal_mode::off) return 0;
-    return log_.append(kind, {.time_ns = now().ns,
-                              .subject = subject,
-                              .object = object,
-                              .a = a,
-                              .b = b,
-                              .cause = cause != 0 ? cause : cause_,
-                              .worker = static_cast<std::uint16_t>(worker_),
-                              .flags = flags});
+    if (log_.mode() == journal_mode::off) [[likely]]
+      return 0;
+    return note_down(kind, subject, object, a, b, cause, flags);
   }
+  // A call, so that where nobody listens an event is one branch, and takes no registers from what goes on.
+  ASX_OUT_OF_THE_WAY std::uint64_t note_down(event_kind kind, std::uint64_t subject, std::uint64_t object,
+                                             std::uint64_t a, std::uint64_t b, std::uint64_t cause,
+                                             std::uint32_t flags) noexcept;
   status refuse(event_kind kind, std::uint64_t object, const refusal& why) noexcept;
+  /// A call from outside every poll and finalizer: a replay must be given it again (U-01). 0 for all others.
   [[nodiscard]] std::uint64_t note_input(event_kind kind, std::uint64_t subject, std::uint64_t object,
-                                         std::uint64_t a) noexcept;
+                                         std::uint64_t a) noexcept {
+    return is_inside() || cause_ != 0 ? 0 : note_outside(kind, subject, object, a);
+  }
+  [[nodiscard]] std::uint64_t note_outside(event_kind kind, std::uint64_t subject, std::uint64_t object,
+                                           std::uint64_t a) noexcept;
   void note_text(type_tag of, std::uint64_t subject, std::string_view text) noexcept;
   status refuse_move(const region_record& r, region_state to) noexcept;
   // Room for what a call says before anything is changed; only trace_overflow::reject ever lacks it. What the
@@ -414,13 +421,23 @@ class ASX_API kernel {
   [[nodiscard]] std::uint64_t events_of_cancel(const task_record& t) const noexcept;
   static constexpr std::uint64_t events_of_spawn = 12;  // Told, named, indexed, queued; born cancelled.
   static constexpr std::uint64_t events_of_delivery = 6;
-  [[nodiscard]] std::uint64_t caller() const noexcept;
+  [[nodiscard]] std::uint64_t caller() const noexcept { return current_task().value; }
 
   // lookup
-  [[nodiscard]] task_record* find(task_handle h) const noexcept;
-  [[nodiscard]] region_record* find(region_handle h) const noexcept;
-  [[nodiscard]] static task_handle handle_of(const task_record& t) noexcept;
-  [[nodiscard]] static region_handle handle_of(const region_record& r) noexcept;
+  // A slot that is reserved and not committed is no task yet: no handle to it was given out, but one may be forged.
+  [[nodiscard]] task_record* find(task_handle h) const noexcept {
+    task_record* const t = h.is(type_tag::task) ? tasks_.find({h.index(), h.generation}) : nullptr;
+    return t == nullptr || t->task().absent() ? nullptr : t;
+  }
+  [[nodiscard]] region_record* find(region_handle h) const noexcept {
+    return h.is(type_tag::region) ? regions_.find({h.index(), h.generation}) : nullptr;
+  }
+  [[nodiscard]] static task_handle handle_of(const task_record& t) noexcept {
+    return {t.state, t.index, slab<task_record>::generation_of(t)};
+  }
+  [[nodiscard]] static region_handle handle_of(const region_record& r) noexcept {
+    return {r.state, r.key.index, r.key.generation};
+  }
 
   void read_late() const noexcept;
   /// A task was queued with that worker. Outside of polls it may be anybody who did so.
@@ -429,7 +446,12 @@ class ASX_API kernel {
   }
 
   // admission
-  [[nodiscard]] refusal gate(const region_record& r) const noexcept;
+  /// R-09's order behind stale_handle: a state first, then the gate.
+  [[nodiscard]] refusal gate(const region_record& r) const noexcept {
+    if (r.state != region_state::open) return {status::region_not_open};
+    if (is_shutting_down_) return {status::admission_closed};
+    return {};
+  }
   [[nodiscard]] bool is_finalizer_call(const region_record& r) const noexcept;
   [[nodiscard]] bool has_bytes(std::uint64_t bytes) const noexcept {
     return contract_.max_bytes == 0 || bytes_ + bytes <= contract_.max_bytes;
@@ -447,6 +469,7 @@ class ASX_API kernel {
   }
   [[nodiscard]] ASX_OUT_OF_THE_WAY bool strike(fault_point what, std::uint64_t polls) noexcept;
   [[nodiscard]] refusal admit_task(const region_record& r) noexcept;
+  [[nodiscard]] status reserve_task(region_record& r, task_slot& out) noexcept;
 
   // tasks
   // Relaxed: only a hint; who takes it in acquires.
@@ -454,9 +477,12 @@ class ASX_API kernel {
     return outside_.waiting->load(std::memory_order_relaxed) != nullptr;
   }
   [[nodiscard]] bool is_quiet() const noexcept { return log_.mode() == journal_mode::off && !ghosts_.is_on(); }
+  void queue_up(task_record& t) noexcept;
   void enqueue(task_record& t, wake_code why, std::uint64_t cause, std::uint64_t by = 0) noexcept;
+  ASX_OUT_OF_THE_WAY void enqueue_and_tell(task_record& t, wake_code why, std::uint64_t cause,
+                                           std::uint64_t by) noexcept;
   void wake(task_record& t, wake_code why, std::uint64_t cause = 0) noexcept;
-  void wake_and_tell(task_record& t, wake_code why, std::uint64_t cause) noexcept;
+  ASX_OUT_OF_THE_WAY void wake_and_tell(task_record& t, wake_code why, std::uint64_t cause) noexcept;
   void wake(slab_key key) noexcept;
   template <bool IsAlone>
   std::uint64_t run_plain_as(std::uint32_t worker, const time_source& clock, std::uint64_t most,
@@ -467,6 +493,7 @@ class ASX_API kernel {
   /// What its poll says; an exception has made it panic. `IsAlone`: there is no gate.
   template <bool IsAlone>
   [[nodiscard]] poll_result say(task_record& t) noexcept;
+  ASX_OUT_OF_THE_WAY void panic_with_exception(task_record& t) noexcept;
   void after_poll(task_record& t, poll_result said) noexcept;
   void panic(task_record& t, std::string_view text, const std::source_location& site) noexcept;
   void panic(region_record& r, std::string_view text, const std::source_location& site) noexcept;
@@ -501,6 +528,7 @@ class ASX_API kernel {
                detail::reason_slot** shared = nullptr) noexcept;
   /// Its reason at an address that stays, whoever else was told the same.
   [[nodiscard]] const cancel_reason* own_reason(task_record& t) const noexcept;
+  ASX_OUT_OF_THE_WAY std::uint64_t tell_delivery(task_record& t, std::uint32_t flags, std::uint64_t cause) noexcept;
   void strengthen_task(task_record& t, const cancel_reason& reason, std::uint32_t flags, std::uint64_t cause) noexcept;
   [[nodiscard]] bool raise(task_record& t, cancel_kind kind, bool is_retry = false) noexcept;
   void request_admitted(task_record& t, const cancel_request& why) noexcept;
@@ -541,19 +569,28 @@ class ASX_API kernel {
   [[nodiscard]] static region_record* next_in_tree(const region_record& root, const region_record& r) noexcept;
   void move(region_record& r, region_trigger on, std::uint64_t a, std::uint64_t b = 0,
             std::uint64_t cause = 0) noexcept;
-  void look_at(region_record& r) noexcept;
+  /// It may have to move on.
+  void look_at(region_record& r) noexcept {
+    if (r.state != region_state::open || r.ends_when_empty) look_closer(r);
+  }
+  void look_closer(region_record& r) noexcept;
   void settle() noexcept {
     if (!pending_.empty()) [[unlikely]]
       settle_pending();
   }
   void settle_pending() noexcept;
+  void evaluate_pending() noexcept;
   void evaluate(region_record& r) noexcept;
   void run_finalizers(region_record& r) noexcept;
   [[nodiscard]] status try_close(region_record& r) noexcept;
   [[nodiscard]] static bool outweighs_fold(const region_record& r, outcome_kind kind, bool has_value,
                                            const cancel_reason* reason, std::uint64_t from) noexcept;
   void fold(region_record& r, const task_outcome& result, std::uint64_t from) noexcept;
-  void fold(region_record& r, const task_record& t) noexcept;
+  void fold(region_record& r, const task_record& t) noexcept {
+    // An ok that says nothing outweighs nothing.
+    if (t.result.kind != outcome_kind::ok || t.result.has_value) fold_heavier(r, t);
+  }
+  void fold_heavier(region_record& r, const task_record& t) noexcept;
   void fail_fast(region_record& r, const task_record& t, std::uint64_t cause) noexcept;
   void release_if_done(region_record& r) noexcept;
   void free_arena(region_record& r) noexcept;
@@ -561,12 +598,21 @@ class ASX_API kernel {
   /// True when it entered anew.
   bool wait_in(wait_queue& queue, waiter& w, task_record& t, wait_code what, std::uint64_t object,
                std::uint64_t id) noexcept {
-    ASX_ASSERT(t.region->owner_kernel == this, "a task waits only for what is of its own runtime");
-    const bool is_new = queue.enter(w, t, id);
-    t.waits_for = static_cast<std::uint8_t>(what);
-    t.waits_on = object;
+    const bool is_new = stand_in(queue, w, t, what, object, id);
     note(event_kind::task_waits, t.task().value, object, pack(static_cast<std::uint64_t>(what), w.id_));
     return is_new;
+  }
+  /// The same, and nobody is told.
+  ASX_ALWAYS_INLINE bool stand_in(wait_queue& queue, waiter& w, task_record& t, wait_code what, std::uint64_t object,
+                                  std::uint64_t id) noexcept {
+    ASX_ASSERT(t.region->owner_kernel == this, "a task waits only for what is of its own runtime");
+    t.waits_for = static_cast<std::uint8_t>(what);
+    t.waits_on = object;
+    // An order knows when somebody came in, so that a waiter's own look is an entry there.
+    if (w.is_waiting() || may_have_orders()) [[unlikely]]
+      return queue.enter(w, t, *this, id);
+    queue.enter_anew(w, t, *this, id);
+    return true;
   }
   [[nodiscard]] refusal try_reserve(region_handle region, obligation_handle& out,
                                     const std::source_location& site) noexcept;
@@ -632,6 +678,7 @@ class ASX_API kernel {
   std::uint64_t next_timer_seq_ = 0;
   std::array<std::uint64_t, 2> next_thing_{};  // By family,
   std::array<std::uint64_t, 2> live_things_{};
+  std::uint32_t admitted_ = 0;  // Tasks that lanes, index and reasons have room for, as far as it was asked.
   std::uint64_t live_tasks_ = 0;
   std::uint64_t live_regions_ = 0;
   std::uint64_t cancel_entries_ = 0;

@@ -105,16 +105,7 @@ void kernel::deliver(task_record& t, const cancel_reason& reason, std::uint32_t 
   }
   t.set_cleanup(cleanup_budget(reason.kind));
   ++cancel_entries_;
-  const cancel_reason& kept = t.reason();
-  const std::uint64_t asked =
-      note(event_kind::cancel_requested, t.task().value, kept.origin_region.value,
-           pack(static_cast<std::uint64_t>(kept.kind), kept.levels), kept.origin_task.value, cause, flags);
-  if (log_.mode() != journal_mode::off) t.asked_by = asked;
-  note_text(type_tag::task, t.task().value, kept.message);
-  if (kept.truncated) note(event_kind::chain_truncated, t.task().value, t.region->id.value, kept.levels, 0, asked);
-  note(t.state == task_state::created ? event_kind::task_cancel_requested_unstarted  // T2
-                                      : event_kind::task_cancel_requested,
-       t.task().value, t.region->id.value, static_cast<std::uint64_t>(kept.kind), 0, asked, flags);
+  const std::uint64_t asked = log_.mode() == journal_mode::off ? 0 : tell_delivery(t, flags, cause);
   t.state = row->to;
   start_answering(t);
   if (auto& retry = static_cast<list_hook<detail::retry_tag>&>(t); retry.linked()) retry.unlink();
@@ -130,6 +121,20 @@ void kernel::deliver(task_record& t, const cancel_reason& reason, std::uint32_t 
   } else if (!t.is_leaving) {
     enqueue(t, wake_code::cancel, asked, caller());
   }
+}
+
+std::uint64_t kernel::tell_delivery(task_record& t, std::uint32_t flags, std::uint64_t cause) noexcept {
+  const cancel_reason& kept = t.reason();
+  const std::uint64_t asked =
+      note(event_kind::cancel_requested, t.task().value, kept.origin_region.value,
+           pack(static_cast<std::uint64_t>(kept.kind), kept.levels), kept.origin_task.value, cause, flags);
+  t.asked_by = asked;
+  note_text(type_tag::task, t.task().value, kept.message);
+  if (kept.truncated) note(event_kind::chain_truncated, t.task().value, t.region->id.value, kept.levels, 0, asked);
+  note(t.state == task_state::created ? event_kind::task_cancel_requested_unstarted  // T2
+                                      : event_kind::task_cancel_requested,
+       t.task().value, t.region->id.value, static_cast<std::uint64_t>(kept.kind), 0, asked, flags);
+  return asked;
 }
 
 // no new epoch, no second wake; a stronger reason, a smaller quota, a higher priority.

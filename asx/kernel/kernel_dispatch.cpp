@@ -17,13 +17,22 @@ using detail::task_record;
 
 namespace {
 
-// It runs, and nothing but its own poll is the matter: no cancel, no deadline, no end.
+// Nothing but its own poll is the matter: no deadline, no end, no panic.
+bool is_undisturbed(const task_record& t) noexcept {
+  return t.left.deadline.is_none() && !t.has_panicked && !t.is_held_back && !t.is_ending && !t.is_leaving &&
+         !t.is_polled;
+}
+// It runs besides, and was not asked to cancel.
 bool is_plain(const task_record& t) noexcept {
-  return t.state == task_state::running && t.left.deadline.is_none() && !t.is_held_back && !t.is_ending &&
-         !t.is_leaving && !t.is_polled;
+  return t.state == task_state::running && is_undisturbed(t);
+}
+// It may be polled and nobody would hear of that: it runs, or will from now on, and its budget cannot end.
+bool starts_plain(const task_record& t) noexcept {
+  static_assert(task_state::created < task_state::running && static_cast<int>(task_state::running) == 1);
+  return t.state <= task_state::running && is_undisturbed(t) && t.left.is_endless();
 }
 
-// The same after its poll, which is over then.
+// Plain after its poll, which is over then.
 template <bool IsAlone>
 bool is_plain_after(task_record& t) noexcept {
   if constexpr (!IsAlone) {
@@ -41,13 +50,18 @@ bool is_answering(task_state s) noexcept {
 
 // Many are cancelled at once, and more of them than a cache holds: two dispatches ahead the record is asked for, one
 // ahead what it polls.
-void fetch_ahead(const scheduler::cancels_ahead& next) noexcept {
+void fetch_ahead(const scheduler::plain_turn::cancels_ahead& next) noexcept {
   if (next.second == nullptr) return;
   static_cast<const task_record*>(next.second)->fetch();
   // As a number: nobody knows how much lies there, and adding to the pointer itself would be a promise.
   const auto context = reinterpret_cast<std::uintptr_t>(static_cast<const task_record*>(next.first)->context);
   ASX_FETCH(reinterpret_cast<const void*>(context));       // NOLINT(performance-no-int-to-ptr)
   ASX_FETCH(reinterpret_cast<const void*>(context + 64));  // NOLINT(performance-no-int-to-ptr)
+}
+
+// A call, so that the other lanes, which are most of it, need no registers for a heap.
+ASX_OUT_OF_THE_WAY void push_timed(scheduler& to, task_record& t) noexcept {
+  to.push(t.home, t, lane::timed, t.left.priority, t.left.deadline);
 }
 
 std::uint64_t place_operand(const task_record& t, wake_code why) noexcept {
@@ -60,18 +74,27 @@ std::uint64_t place_operand(const task_record& t, wake_code why) noexcept {
 // ---- lanes --------------------------------------------------------------------------------------------------------
 
 // One function says where a task belongs.
-void kernel::enqueue(task_record& t, wake_code why, std::uint64_t cause, std::uint64_t by) noexcept {
+ASX_ALWAYS_INLINE void kernel::queue_up(task_record& t) noexcept {
   if (is_answering(t.state)) {
     tell_of(t.home);
     sched_.push_plain<lane::cancel>(t.home, t, t.cleanup_priority);
   } else if (!t.left.deadline.is_none()) {
     tell_of(t.home);
-    sched_.push(t.home, t, lane::timed, t.left.priority, t.left.deadline);
+    push_timed(sched_, t);
   } else {
     tell_of(worker_);
     sched_.push_plain<lane::ready>(worker_, t, t.left.priority);
   }
-  if (log_.mode() == journal_mode::off) return;
+}
+
+void kernel::enqueue(task_record& t, wake_code why, std::uint64_t cause, std::uint64_t by) noexcept {
+  if (log_.mode() == journal_mode::off) [[likely]]
+    return queue_up(t);
+  enqueue_and_tell(t, why, cause, by);
+}
+
+void kernel::enqueue_and_tell(task_record& t, wake_code why, std::uint64_t cause, std::uint64_t by) noexcept {
+  queue_up(t);
   t.queued_by = note(event_kind::task_woken, t.task().value, by, place_operand(t, why), t.insertion_seq(), cause);
 }
 
@@ -146,39 +169,46 @@ std::uint64_t kernel::run_plain_as(std::uint32_t worker, const time_source& cloc
                                    instant until) noexcept {
   ASX_ASSERT(current_ == nullptr, "one task is polled at a time");
   std::uint64_t done = 0;
-  if (!is_quiet() || rejects()) return 0;
+  if (!is_quiet() || rejects() || !sched_.is_plain()) return 0;
+  const scheduler::plain_turn turn(sched_, worker);
+  worker_ = worker;
   late_ = clock;
+  const bool reads_clock = clock.read != nullptr;
   const bool may_be_late = clock.may_be_late && until.is_none();
   task_record* again = nullptr;  // It yields, and nobody else waits: it goes round without a place in the lane.
   for (; done < most; ++done) {  // asx: bounded by `most`
     if (until <= now_) break;    // By the time of the dispatch before, as the drive itself decides.
-    if (may_be_late && !has_deadlines()) {
-      is_late_ = true;
-    } else if (clock.read != nullptr) {
-      set_time(clock.read(clock.context));
+    if (reads_clock) {
+      if (may_be_late && !has_deadlines()) {
+        is_late_ = true;
+      } else {
+        set_time(clock.read(clock.context));
+      }
     }
     if (may_be_due(now_) || has_inputs()) break;
     place* p = again;
     if (p != nullptr) {
-      sched_.go_round(worker, *p, again->left.priority);
-    } else if (p = sched_.next_plain(worker); p == nullptr) {
-      p = sched_.next_cancel(worker);
+      turn.go_round(*p, again->left.priority);
+    } else if (p = turn.next(); p == nullptr) {
+      p = turn.next_cancel();
       if (p == nullptr) break;
-      fetch_ahead(sched_.after_cancel(worker, p->priority()));
+      fetch_ahead(turn.after_cancel(p->priority()));
     }
     again = nullptr;
     auto& t = static_cast<task_record&>(*p);
-    worker_ = worker;
     t.home = worker;
     current_ = &t;
-    const bool was_plain = is_plain(t) && t.left.is_endless();
+    const bool was_plain = starts_plain(t);
     if constexpr (!IsAlone) t.is_polled = true;
     if (was_plain) [[likely]] {
       begin_poll(t);
+      t.state = task_state::running;
       const poll_result said = say<IsAlone>(t);
-      if (said == poll_result::pending && is_plain_after<IsAlone>(t) && !t.has_panicked) [[likely]] {
+      if (said == poll_result::pending && is_plain_after<IsAlone>(t)) [[likely]] {
         const bool parks = !t.wants_yield && !t.was_woken && (t.took_waker || t.registrations != 0);
-        if (!parks && !sched_.push_back(worker, t, t.left.priority)) again = &t;
+        if (!parks && !turn.push_back(t, t.left.priority)) again = &t;
+      } else if (said == poll_result::ready && is_plain(t)) {
+        end(t, task_trigger::complete, t.has_value ? detail::task_end::ok(t.value) : detail::task_end::ok());
       } else {
         after_poll(t, said);
       }
@@ -214,7 +244,8 @@ void kernel::run_dispatch(task_record& t) noexcept {
 }
 
 inline void kernel::begin_poll(task_record& t) noexcept {
-  t.took_waker = t.wants_yield = t.was_woken = t.was_cancelled_in_poll = t.has_panicked = t.has_value = false;
+  t.took_waker = t.wants_yield = t.has_value = false;
+  t.was_woken = t.was_cancelled_in_poll = t.has_panicked = false;
   t.waits_for = 0;
   t.failure_code = status::ok;
 }
@@ -264,7 +295,7 @@ bool kernel::prepare_poll(task_record& t) noexcept {
 }
 
 template <bool IsAlone>
-inline poll_result kernel::say(task_record& t) noexcept {
+ASX_ALWAYS_INLINE poll_result kernel::say(task_record& t) noexcept {
   cx c(t);
   ++t.polls;
   const auto ask = [&] {
@@ -275,20 +306,30 @@ inline poll_result kernel::say(task_record& t) noexcept {
       return t.poll(t.context, c);
     }
   };
-  poll_result said = poll_result::pending;
 #if defined(__cpp_exceptions)
   try {
-    said = ask();
+    return ask();
+  } catch (...) {
+    panic_with_exception(t);
+    return poll_result::pending;
+  }
+#else
+  return ask();
+#endif
+}
+
+// With the one that is being handled.
+void kernel::panic_with_exception([[maybe_unused]] task_record& t) noexcept {
+#if defined(__cpp_exceptions)
+  try {
+    throw;
   } catch (const std::exception& e) {
     const char* const text = e.what();
     panic(t, text == nullptr ? std::string_view() : std::string_view(text), t.site);
   } catch (...) {
     panic(t, "an exception that is no std::exception", t.site);
   }
-#else
-  said = ask();
 #endif
-  return said;
 }
 
 // The text becomes the record's own.

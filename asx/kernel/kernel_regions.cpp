@@ -288,7 +288,7 @@ void kernel::move(region_record& r, region_trigger on, std::uint64_t a, std::uin
        r.parent_number.value, a, b, cause != 0 || cause_ != 0 ? cause : r.closing_event);
 }
 
-void kernel::look_at(region_record& r) noexcept {
+void kernel::look_closer(region_record& r) noexcept {
   auto& hook = static_cast<list_hook<detail::pending_tag>&>(r);
   if (hook.linked() || r.state == region_state::closed) return;
   if (r.state != region_state::open || (r.ends_when_empty && r.had_child && r.live_tasks == 0 && r.live_regions == 0)) {
@@ -296,13 +296,25 @@ void kernel::look_at(region_record& r) noexcept {
   }
 }
 
+namespace {
+bool is_waiting_for_children(const region_record& r) noexcept {
+  return r.state == region_state::draining && (r.live_tasks != 0 || r.live_regions != 0);
+}
+}  // namespace
+
 // Regions are looked at one after the other, never inside each other: a finalizer that closes a region only adds it.
 void kernel::settle_pending() noexcept {
   if (is_settling_) return;
+  while (region_record* const r = pending_.front()) {
+    if (!is_waiting_for_children(*r)) return evaluate_pending();
+    static_cast<list_hook<detail::pending_tag>&>(*r).unlink();  // Most ends.
+  }
+}
+
+void kernel::evaluate_pending() noexcept {
   is_settling_ = settles_ = true;
   while (region_record* const r = pending_.pop_front()) {
-    if (r->state == region_state::draining && (r->live_tasks != 0 || r->live_regions != 0)) continue;  // Most ends.
-    evaluate(*r);
+    if (!is_waiting_for_children(*r)) evaluate(*r);
   }
   is_settling_ = settles_ = false;
 }
@@ -463,7 +475,7 @@ bool kernel::outweighs_fold(const region_record& r, outcome_kind kind, bool has_
   }
 }
 
-void kernel::fold(region_record& r, const task_record& t) noexcept {
+void kernel::fold_heavier(region_record& r, const task_record& t) noexcept {
   const bool wins =
       outweighs_fold(r, t.result.kind, t.result.has_value, t.is_asked() ? &t.reason() : nullptr, t.child_seq);
   if (wins) fold(r, outcome_of(t), t.child_seq);

@@ -31,27 +31,38 @@ kernel::refusal kernel::admit_task(const region_record& r) noexcept {
   if (!has_bytes(nominal_bytes::task)) return {full, limit_code::memory, contract_.max_bytes};
   if (!has_trace(events_of_spawn)) return no_trace();
   const std::uint32_t more = tasks_.live() + 1;
-  if (sched_.admit(more) != status::ok || !index_.admit(more) || !reasons_.admit(more)) {
-    return {full, limit_code::memory, 0};
+  if (more > admitted_) [[unlikely]] {  // None of the three gives room back.
+    if (sched_.admit(more) != status::ok || !index_.admit(more) || !reasons_.admit(more)) {
+      return {full, limit_code::memory, 0};
+    }
+    admitted_ = more;
   }
   return {};
 }
 
 status kernel::reserve_task(region_handle region, task_slot& out) noexcept {
   const inside here(gate_);
-  ASX_ASSERT(out.task_ == nullptr, "a slot holds one task");
   region_record* const r = find(region);
   if (r == nullptr) return refuse(event_kind::refused_spawn, 0, {status::stale_handle});
-  const refusal why = admit_task(*r);
-  if (why.code != status::ok) return refuse(event_kind::refused_spawn, r->id.value, why);
+  return reserve_task(*r, out);
+}
+status kernel::reserve_task(cx& beside, task_slot& out) noexcept {
+  const inside here(gate_);
+  return reserve_task(*beside.task_->region, out);
+}
+
+status kernel::reserve_task(region_record& r, task_slot& out) noexcept {
+  ASX_ASSERT(out.task_ == nullptr, "a slot holds one task");
+  const refusal why = admit_task(r);
+  if (why.code != status::ok) return refuse(event_kind::refused_spawn, r.id.value, why);
   const slab_entry<task_record> made = tasks_.allocate();
-  if (!made) return refuse(event_kind::refused_spawn, r->id.value, {status::resource_exhausted, limit_code::memory, 0});
+  if (!made) return refuse(event_kind::refused_spawn, r.id.value, {status::resource_exhausted, limit_code::memory, 0});
   made.record->index = made.key.index;
-  made.record->region = r;
-  made.record->region_number = r->id;
-  made.record->is_finalizer = r->state == region_state::finalizing;
-  ++r->live_tasks;
-  ++r->reserved_slots;
+  made.record->region = &r;
+  made.record->region_number = r.id;
+  made.record->is_finalizer = r.state == region_state::finalizing;
+  ++r.live_tasks;
+  ++r.reserved_slots;
   ++live_tasks_;
   bytes_ += nominal_bytes::task;
   out.task_ = made.record;
@@ -76,7 +87,7 @@ task_handle kernel::commit(task_slot& slot, const task_spec& spec, std::source_l
   t.left = t.is_finalizer ? meet(asked_for, cleanup_budget(r.reason.get().kind)) : meet(r.limits, asked_for);
   t.granted_polls = t.left.poll_quota;
   t.granted_cost = t.left.cost_quota;
-  t.name = detail::short_name(spec.name);
+  if (!spec.name.empty()) t.name = detail::short_name(spec.name);
   t.site = site;
   t.is_held = spec.is_held;
   if (spec.sites != nullptr) {
@@ -120,7 +131,7 @@ void kernel::abandon(task_slot& slot) noexcept {
   --r.live_tasks;
   --live_tasks_;
   bytes_ -= nominal_bytes::task;
-  tasks_.release(t.key());
+  tasks_.release(t, t.index);
   look_at(r);
   settle();
 }
@@ -230,7 +241,7 @@ void kernel::end(task_record& t, task_trigger on, detail::task_end result, std::
   }
   if (!t.timers.empty()) cancel_timers(t.timers);
   while (waiter* const w = t.waits.front()) w->leave(leave_code::dropped);
-  drop_deadline(t, event_kind::deadline_dropped);
+  if (!t.left.deadline.is_none()) drop_deadline(t, event_kind::deadline_dropped);
   take_out();
   if (static_cast<list_hook<detail::retry_tag>&>(t).linked()) static_cast<list_hook<detail::retry_tag>&>(t).unlink();
   stop_answering(t);
@@ -253,32 +264,34 @@ void kernel::end(task_record& t, task_trigger on, detail::task_end result, std::
            flags | (t.is_finalizer ? event_flags::finalizer : 0));
   t.queued_by = ended;  // Nothing queues it any more: what follows from its end is told by this.
   static_cast<list_hook<detail::region_tasks_tag>&>(t).unlink();
-  const auto drop = [&] {  // It may call back, and even close the region.
-    if (t.drop == nullptr) return;
+  // What is dropped may call back, and even close the region. Where others may come in meanwhile, nobody is told of an
+  // end before what ended with it is gone: it may point into the frame of whoever waits. Alone, nobody runs
+  // before it is.
+  if (is_shared() && t.drop != nullptr) [[unlikely]] {
     ++r.pins;
     {
       const outside open(gate_);
       t.drop(t.context);
     }
     --r.pins;
-  };
-  // Where others may come in meanwhile, nobody is told of an end before what ended with it is gone: it may point into
-  // the frame of whoever waits. Alone, nobody runs before it is.
-  if (is_shared()) [[unlikely]]
-    drop();
+  }
   --r.live_tasks;
   --live_tasks_;
   fold(r, t);
   ghosts_.ended(t);
   const std::uint64_t before = std::exchange(cause_, ended);
   if (!t.joiners.empty()) serve(t.joiners, wake_code::joined, event_kind::task_joined, t.task().value);
-  if (r.fails_fast) fail_fast(r, t, ended);
+  if (r.fails_fast && (result.kind == outcome_kind::err || result.kind == outcome_kind::panicked)) {
+    fail_fast(r, t, ended);
+  }
   if (result.kind != outcome_kind::ok && &r == root_) tell_failure(t, ended);
   cause_ = before;
   look_at(r);
   if (!is_shared() && t.drop != nullptr) {
-    drop();
-    release_if_done(r);
+    ++r.pins;
+    t.drop(t.context);
+    --r.pins;
+    if (r.state == region_state::closed) release_if_done(r);
   }
   --t.pins;
   release_if_done(t);
@@ -355,7 +368,7 @@ void kernel::release_if_done(task_record& t) noexcept {
   if (t.is_asked()) reasons_.release(*t.why, causes_);
   if (t.has_panic_text) causes_.release(t.panic_text);
   bytes_ -= nominal_bytes::task;
-  tasks_.release(t.key());
+  tasks_.release(t, t.index);
 }
 
 status kernel::release_task(task_handle task) noexcept {

@@ -10,8 +10,13 @@ using detail::task_record;
 
 // ---- queues -------------------------------------------------------------------------------------------------------
 
-// Another task asks, and the place stays: that one is woken from now on.
-bool wait_queue::pass_on(waiter& w, task_record& t) noexcept {
+// When another task asks, the place stays, and that one is woken from now on.
+bool wait_queue::enter(waiter& w, task_record& t, kernel& home, std::uint64_t id) noexcept {
+  if (w.queue() != this) {
+    w.leave();
+    enter_anew(w, t, home, id);
+    return true;
+  }
   if (w.task_ == &t) return false;
   static_cast<list_hook<task_waits_tag>&>(w).unlink();
   --w.task_->registrations;

@@ -121,9 +121,10 @@ class ASX_API wait_queue {
   friend class extension;
   friend class kernel;
   friend class waiter;
+  /// It stands in no queue.
+  void enter_anew(waiter& w, detail::task_record& t, kernel& home, std::uint64_t id) noexcept;
   /// True when it entered anew; false when it stood here, and only its task may have changed.
-  bool enter(waiter& w, detail::task_record& t, std::uint64_t id) noexcept;
-  bool pass_on(waiter& w, detail::task_record& t) noexcept;
+  bool enter(waiter& w, detail::task_record& t, kernel& home, std::uint64_t id) noexcept;
   void remove(waiter& w) noexcept;
   /// From this one to the back of another. It stands in one of them at any moment: whoever holds it may free it once it
   /// stands in none.

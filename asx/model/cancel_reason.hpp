@@ -25,6 +25,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 #include "asx/base/assert.hpp"
 #include "asx/base/time.hpp"
@@ -69,6 +70,7 @@ struct cancel_reason {
 namespace detail {
 constexpr int compare_bytes(std::string_view a, std::string_view b) noexcept {
   const std::size_t shorter = a.size() < b.size() ? a.size() : b.size();
+  if (!std::is_constant_evaluated() && a.data() == b.data() && a.size() == b.size()) return 0;  // Shared, as most are.
   for (std::size_t i = 0; i < shorter; ++i) {
     const auto x = static_cast<unsigned char>(a[i]), y = static_cast<unsigned char>(b[i]);
     if (x != y) return x < y ? -1 : 1;
@@ -80,7 +82,7 @@ constexpr int compare_bytes(std::string_view a, std::string_view b) noexcept {
 /// The order of R-39: greater is stronger. Reasons that agree on all six keys are equivalent, whatever
 /// their chains.
 [[nodiscard]] constexpr std::weak_ordering compare_strength(const cancel_reason& a, const cancel_reason& b) noexcept {
-  if (a.severity() != b.severity()) return a.severity() <=> b.severity();
+  if (a.kind != b.kind && a.severity() != b.severity()) return a.severity() <=> b.severity();
   if (a.timestamp != b.timestamp) return b.timestamp <=> a.timestamp;
   if (const int order = detail::compare_bytes(a.message, b.message); order != 0) {
     return order < 0 ? std::weak_ordering::greater : std::weak_ordering::less;

@@ -29,7 +29,7 @@ namespace asx {
 enum class governor : std::uint8_t { no_preference, meet_deadlines, drain_obligations, drain_regions };
 
 [[nodiscard]] constexpr bool is_draining(governor g) noexcept {
-  return g == governor::drain_obligations || g == governor::drain_regions;
+  return g >= governor::drain_obligations;
 }
 
 /// The cancel limit in force.

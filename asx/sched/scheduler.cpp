@@ -36,6 +36,7 @@ scheduler::scheduler(const sched_config& config, memory_port memory) noexcept
     new (workers_ + i)
         worker_lanes(config.has_threads, config.seed, i, config.timed_streak_limit, tables + i * table, *pages_);
   }
+  if (!config.has_threads) unlocked_ = config.workers;
   reset_certificate();
 }
 
@@ -136,6 +137,16 @@ bool scheduler::take_own(worker_lanes& w, dispatch& out) noexcept {
   out.who->take_from();
   count(w, out.from, limit);
   return true;
+}
+
+place* scheduler::plain_turn::next_cancel() const noexcept {
+  if (of_.config_.workers != 1 || !lanes_.has_only_cancel()) return nullptr;
+  place* const first = lanes_.cancel.pop();
+  ASX_ASSERT(first != nullptr, "a lane that is not empty has a first entry");
+  first->take_from(worker_);
+  const std::uint32_t limit = of_.effective_limit();
+  of_.count(lanes_, lanes_.streaks.cancel() < limit ? dispatch_source::cancel : dispatch_source::fallback, limit);
+  return first;
 }
 
 dispatch scheduler::next_of_many(std::uint32_t worker) noexcept {

@@ -102,10 +102,10 @@ class ASX_API scheduler {
   template <lane Into>
   bool push_plain(std::uint32_t worker, place& p, std::uint8_t priority) noexcept {
     static_assert(Into != lane::timed, "a deadline goes the long way");
-    if (config_.has_threads) [[unlikely]]
+    if (worker >= unlocked_) [[unlikely]]
       return push(worker, p, Into, priority);
     if (p.is_queued()) return false;
-    insert_plain<Into>(at(worker), worker, p, priority);
+    insert_plain<Into>(workers_[worker], worker, p, priority);
     return true;
   }
   /// False when it was not queued.
@@ -124,60 +124,64 @@ class ASX_API scheduler {
   /// The same in the common case, without what cannot happen in it: one owner, first in first out, nothing but ready
   /// entries. Null, and nothing changed, in every other.
   [[nodiscard]] ASX_ALWAYS_INLINE place* next_plain(std::uint32_t worker) noexcept {
-    worker_lanes& w = at(worker);
-    if (!is_plain_ || is_draining(suggestion()) || !w.has_only_ready()) return nullptr;
-    place* const first = w.ready.pop();
-    ASX_ASSERT(first != nullptr, "a lane that is not empty has a first entry");
-    first->take_from(worker);
-    w.is_idle = false;
-    w.streaks.went_from_ready();
-    ++w.counted.ready_dispatches;
-    return first;
+    return is_plain_ ? plain_turn(*this, worker).next() : nullptr;
   }
-  /// For who was just taken from the ready lane: back to its end. False: nothing else waits, so it is whom next_plain
-  /// would give next, and was not pushed. Then go_round does for it what the two would, and it has no place in between;
-  /// it must be pushed after all when something else comes first.
-  [[nodiscard]] ASX_ALWAYS_INLINE bool push_back(std::uint32_t worker, place& p, std::uint8_t priority) noexcept {
-    worker_lanes& w = at(worker);
-    ASX_ASSERT(is_plain_, "only next_plain and next_cancel give who comes here");
-    if (w.ready.empty() && w.cancel.empty() && w.timed.size() == 0 && !is_draining(suggestion())) return false;
-    insert_plain<lane::ready>(w, worker, p, priority);
-    return true;
-  }
-  ASX_ALWAYS_INLINE void go_round(std::uint32_t worker, place& p, std::uint8_t priority) noexcept {
-    worker_lanes& w = at(worker);
-    ASX_ASSERT(!p.is_queued(), "nobody has pushed it meanwhile: clocks call nothing");
-    p.insertion_seq_ = ++w.last_insertion;
-    ASX_ASSERT(p.insertion_seq_ != 0, "insertion numbers never wrap (U-37)");
-    p.priority_ = priority;
-    p.lane_ = lane::ready;
-    p.deadline_ = instant::none();
-    w.is_idle = false;
-    w.streaks.went_from_ready();
-    ++w.counted.ready_dispatches;
-  }
-  /// As next_plain, when nothing but cancel entries wait and there is nobody to steal from: whether its streak is full
-  /// or not, one of them goes. Null, and nothing changed, in every other case.
-  [[nodiscard]] place* next_cancel(std::uint32_t worker) noexcept {
-    worker_lanes& w = at(worker);
-    if (!is_plain_ || config_.workers != 1 || !w.has_only_cancel()) return nullptr;
-    place* const first = w.cancel.pop();
-    ASX_ASSERT(first != nullptr, "a lane that is not empty has a first entry");
-    first->take_from(worker);
-    const std::uint32_t limit = effective_limit();
-    count(w, w.streaks.cancel() < limit ? dispatch_source::cancel : dispatch_source::fallback, limit);
-    return first;
-  }
-  /// Whom next_cancel may take next, and the one behind it, to have their records at hand; null: nobody.
-  struct cancels_ahead {
-    place* first = nullptr;
-    place* second = nullptr;
+
+  /// One owner, and no draws among equals: there may be a plain_turn.
+  [[nodiscard]] bool is_plain() const noexcept { return is_plain_; }
+  /// Several dispatches of one worker in a row, whose lanes are looked up once.
+  class ASX_API plain_turn {
+   public:
+    ASX_ALWAYS_INLINE plain_turn(scheduler& of, std::uint32_t worker) noexcept
+        : of_(of), lanes_(of.at(worker)), worker_(worker) {
+      ASX_ASSERT(of.is_plain_, "what is plain has one owner and draws nothing");
+    }
+    /// As next_plain.
+    [[nodiscard]] ASX_ALWAYS_INLINE place* next() const noexcept {
+      if (is_draining(of_.suggestion()) || !lanes_.has_none_but_ready()) return nullptr;
+      place* const first = lanes_.ready.pop();
+      if (first == nullptr) return nullptr;
+      first->take_from(worker_);
+      count_ready();
+      return first;
+    }
+    /// For who was just taken from the ready lane: back to its end. False: nothing else waits, so it is whom next would
+    /// give, and was not pushed. Then go_round does for it what the two would, and it has no place in between; it must
+    /// be pushed after all when something else comes first.
+    [[nodiscard]] ASX_ALWAYS_INLINE bool push_back(place& p, std::uint8_t priority) const noexcept {
+      if (lanes_.ready.empty() && lanes_.has_none_but_ready() && !is_draining(of_.suggestion())) return false;
+      insert_plain<lane::ready>(lanes_, worker_, p, priority);
+      return true;
+    }
+    ASX_ALWAYS_INLINE void go_round(place& p, std::uint8_t priority) const noexcept {
+      ASX_ASSERT(!p.is_queued(), "nobody has pushed it meanwhile: clocks call nothing");
+      stamp<lane::ready>(lanes_, p, priority);
+      count_ready();
+    }
+    /// As next, when nothing but cancel entries wait and there is nobody to steal from: whether its streak is full or
+    /// not, one of them goes. Null, and nothing changed, in every other case.
+    [[nodiscard]] place* next_cancel() const noexcept;
+    /// Whom next_cancel may take next, and the one behind it, to have their records at hand; null: nobody.
+    struct cancels_ahead {
+      place* first = nullptr;
+      place* second = nullptr;
+    };
+    [[nodiscard]] cancels_ahead after_cancel(std::uint8_t priority) const noexcept {
+      const detail::priority_lane::list& equals = lanes_.cancel.at(priority);
+      place* const first = equals.front();
+      return {first, first == nullptr ? nullptr : equals.after(*first)};
+    }
+
+   private:
+    ASX_ALWAYS_INLINE void count_ready() const noexcept {
+      lanes_.is_idle = false;
+      lanes_.streaks.went_from_ready();
+      ++lanes_.counted.ready_dispatches;
+    }
+    scheduler& of_;
+    detail::worker_lanes& lanes_;
+    std::uint32_t worker_;
   };
-  [[nodiscard]] cancels_ahead after_cancel(std::uint32_t worker, std::uint8_t priority) const noexcept {
-    const detail::priority_lane::list& equals = at(worker).cancel.at(priority);
-    place* const first = equals.front();
-    return {first, first == nullptr ? nullptr : equals.after(*first)};
-  }
   /// A stall poll is about to be made by this worker, which next found idle.
   void count_stall(std::uint32_t worker) noexcept;
 
@@ -226,13 +230,18 @@ class ASX_API scheduler {
                                             std::memory_order_relaxed);
   }
   template <lane Into>
-  static void insert_plain(worker_lanes& w, std::uint32_t worker, place& p, std::uint8_t priority) noexcept {
-    p.put_at(worker);
+  ASX_ALWAYS_INLINE static void stamp(worker_lanes& w, place& p, std::uint8_t priority) noexcept {
     p.insertion_seq_ = ++w.last_insertion;
     ASX_ASSERT(p.insertion_seq_ != 0, "insertion numbers never wrap (U-37)");
     p.priority_ = priority;
     p.lane_ = Into;
     p.deadline_ = instant::none();
+  }
+  template <lane Into>
+  ASX_ALWAYS_INLINE static void insert_plain(worker_lanes& w, std::uint32_t worker, place& p,
+                                             std::uint8_t priority) noexcept {
+    p.put_at(worker);
+    stamp<Into>(w, p, priority);
     (Into == lane::ready ? w.ready : w.cancel).push(p, priority);
   }
   static void insert(worker_lanes& w, place& p, lane into, std::uint8_t priority, instant deadline) noexcept {
@@ -281,8 +290,9 @@ class ASX_API scheduler {
   memory_port memory_;
   worker_lanes* workers_ = nullptr;
   atomic_word<governor> suggestion_{governor::no_preference};
-  bool is_plain_;          // No threads, and no draws among equals.
-  void* block_ = nullptr;  // Workers, their page tables and the pool, in one piece.
+  std::uint32_t unlocked_ = 0;  // Workers, when there are no threads.
+  bool is_plain_;               // No threads, and no draws among equals.
+  void* block_ = nullptr;       // Workers, their page tables and the pool, in one piece.
   std::size_t block_bytes_ = 0;
   detail::timed_pages* pages_ = nullptr;
 };

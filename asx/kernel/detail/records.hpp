@@ -116,19 +116,19 @@ struct task_lines : place, list_hook<struct region_tasks_tag>, list_hook<struct 
   bool wants_yield : 1 = false;
   bool has_value : 1 = false;
   bool : 0;
-  // and all others inside the gate.
-  bool was_woken : 1 = false;
-  bool was_cancelled_in_poll : 1 = false;
-  bool has_panicked : 1 = false;
-  bool is_finalizer : 1 = false;
-  bool has_overrun : 1 = false;   // Its cleanup quota is spent.
-  bool is_held_back : 1 = false;  // Out of polls while the cancel queue is full.
-  bool is_ending : 1 = false;
-  bool is_leaving : 1 = false;      // It has said its last word, and waits for the regions it owns.
-  bool has_panic_text : 1 = false;  // Since its life began.
-  bool is_held : 1 = false;         // By a join handle.
-  bool is_polled : 1 = false;       // By whichever thread, from its dispatch until it is parked, queued or ended.
-  bool tells_sites : 1 = false;     // Where it stands: kernel::sites_.
+  // and all others inside the gate. Bits of a number: of these GCC 12 asks for several at once, of bools one by one.
+  std::uint16_t was_woken : 1 = false;
+  std::uint16_t was_cancelled_in_poll : 1 = false;
+  std::uint16_t has_panicked : 1 = false;
+  std::uint16_t is_finalizer : 1 = false;
+  std::uint16_t has_overrun : 1 = false;   // Its cleanup quota is spent.
+  std::uint16_t is_held_back : 1 = false;  // Out of polls while the cancel queue is full.
+  std::uint16_t is_ending : 1 = false;
+  std::uint16_t is_leaving : 1 = false;  // It has said its last word, and waits for the regions it owns.
+  std::uint16_t has_panic_text : 1 = false;  // Since its life began.
+  std::uint16_t is_held : 1 = false;         // By a join handle.
+  std::uint16_t is_polled : 1 = false;       // By any thread, from its dispatch until it is parked, queued or ended.
+  std::uint16_t tells_sites : 1 = false;     // Where it stands: kernel::sites_.
   cancel_kind deferred_kind = cancel_kind::user;  // While it is in the retry list.
   std::uint8_t pins = 0;  // The kernel itself, while user code runs that might let go of the last handle.
 
@@ -184,6 +184,9 @@ struct task_record : task_lines, list_hook<struct retry_tag> {
   std::uint32_t draws = 0;  // Of its own random numbers,
   std::uint16_t turns = 0;  // and of which of two pieces goes first.
   std::uint16_t mask_depth = 0;
+
+  // By hand: what the compiler makes is cleared as a whole before it is written, half a kilobyte for each spawn.
+  task_record() noexcept {}  // NOLINT(modernize-use-equals-default)
 
   [[nodiscard]] bool is_asked() const noexcept { return why != nullptr; }
   [[nodiscard]] std::uint64_t epoch() const noexcept { return is_asked() ? 1 : 0; }
@@ -375,18 +378,16 @@ class thing_table {
 
 namespace asx {
 
-inline bool wait_queue::enter(waiter& w, detail::task_record& t, std::uint64_t id) noexcept {
-  if (w.queue() == this) return pass_on(w, t);
-  w.leave();
+ASX_ALWAYS_INLINE void wait_queue::enter_anew(waiter& w, detail::task_record& t, kernel& home,
+                                              std::uint64_t id) noexcept {
   list_.push_back(w);
   ++size_;
   w.stand_in(this);
   w.id_ = id;
   w.task_ = &t;
-  w.home_ = t.region->owner_kernel;
+  w.home_ = &home;
   t.waits.push_back(w);
   ++t.registrations;
-  return true;
 }
 
 inline void wait_queue::remove(waiter& w) noexcept {

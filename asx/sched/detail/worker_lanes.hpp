@@ -28,7 +28,7 @@ struct alignas(64) worker_lanes {
         steal_stream(seed, id, random_stream::steal) {}
 
   [[nodiscard]] waiting_lanes waiting() const noexcept { return {!cancel.empty(), timed.size() != 0, !ready.empty()}; }
-  [[nodiscard]] bool has_only_ready() const noexcept { return !ready.empty() && cancel.empty() && timed.size() == 0; }
+  [[nodiscard]] bool has_none_but_ready() const noexcept { return (cancel.size() | timed.size()) == 0; }
   [[nodiscard]] bool has_only_cancel() const noexcept { return !cancel.empty() && ready.empty() && timed.size() == 0; }
 
   mutable conditional_lock lock;
