@@ -98,8 +98,7 @@ void channel_core::wake_senders(std::uint64_t cause) noexcept {
   }
 }
 
-void channel_core::wake_receiver(wake_code why, std::uint64_t cause) noexcept {
-  if (receivers_.empty()) return;
+void channel_core::wake_who_receives(wake_code why, std::uint64_t cause) noexcept {
   extension::task_record& t = extension::waiting_task(receiver_wait_);
   extension::remove(receivers_, receiver_wait_);
   extension::wake(home, t, why, cause);
@@ -363,6 +362,32 @@ status channel_core::wait_or_reserve(sender_core& from, cx& c, reserve_wait& w, 
   return line_up(from, c, w, places);
 }
 
+status channel_core::wait_for_turn(sender_core& from, cx& c, reserve_wait& w, permit_core& out) noexcept {
+  // Who comes anew, and nobody hears of it: what wait_or_reserve would do, without its questions.
+  const bool waits_plainly = is_quiet_ && !w.is_waiting() && extension::is_untroubled(c) && !is_receiver_dropped_ &&
+                             !is_turn_of(w) && waiters_.size() < home.contract().max_channel_waiters;
+  if (!waits_plainly) return wait_or_reserve(from, c, w, out, nullptr);
+  w.from_ = &from;
+  ++from.pending_;
+  extension::wait_unheard(c, home, waiters_, w, wait_code::reserve, number, ++last_waiter_);
+  is_open_ = false;
+  return status::would_block;
+}
+
+// What wait_or_reserve and the end of a permit would do, in their order: who stands behind it is woken before the
+// receiver is.
+bool channel_core::take_turn(sender_core& from, const cx& c, reserve_wait& w) noexcept {
+  if (!is_quiet_ || waiters_.head() != &w || w.from_ != &from || !has_room() || is_receiver_dropped_ ||
+      !extension::is_untroubled(c)) {
+    return false;
+  }
+  static_cast<void>(step_forward(from, w));
+  ++last_permit_;
+  --free_;
+  if (!waiters_.empty()) return_slot(0);  // the wake is passed on while there is room.
+  return true;
+}
+
 status channel_core::refuse_trace(reserve_wait& w) noexcept {
   w.leave();
   return extension::refuse(home, event_kind::refused_slot, number, status::resource_exhausted, limit_code::trace);
@@ -442,7 +467,7 @@ reserve_wait& reserve_wait::operator=(reserve_wait&& other) noexcept {
 
 status channel_core::wait_or_recv(cx& c) noexcept {
   if (is_quiet_ && extension::is_untroubled(c) && queued_ == 0 && !is_dead_end()) [[likely]] {
-    extension::wait(c, home, receivers_, receiver_wait_, wait_code::recv, number);
+    extension::wait_unheard(c, home, receivers_, receiver_wait_, wait_code::recv, number);
     return status::would_block;
   }
   return look_and_recv(c);

@@ -177,6 +177,16 @@ class ASX_API channel_core final : public thing {
     }
     return wait_or_reserve(from, c, w, out, promise);
   }
+  /// The same without a promise, said after is_free_for.
+  [[nodiscard]] status wait_for_turn(sender_core& from, cx& c, reserve_wait& w, permit_core& out) noexcept;
+  /// For who waits as `w` and has its value at hand: true when its turn has come and nobody would hear of it. It waits
+  /// no more, constructs the value at `tail`, and says commit_turn. False, and nothing changed, otherwise.
+  [[nodiscard]] bool take_turn(sender_core& from, const cx& c, reserve_wait& w) noexcept;
+  ASX_ALWAYS_INLINE void commit_turn() noexcept {
+    ++queued_;
+    ++sent_;
+    wake_receiver(wake_code::message, 0);
+  }
   /// The same for who has no place to wait in: `limit` places are all taken, and it is refused in place of would_block.
   [[nodiscard]] status poll_reserve_now(sender_core& from, cx& c, permit_core& out, std::uint32_t limit,
                                         const tracked_order* promise = nullptr) noexcept {
@@ -203,7 +213,7 @@ class ASX_API channel_core final : public thing {
     free_ -= count;
     queued_ += count;
     sent_ += count;
-    if (!receivers_.empty()) wake_receiver(wake_code::message, 0);
+    wake_receiver(wake_code::message, 0);
   }
   [[nodiscard]] status end_turn(sender_core& from, cx& c, reserve_wait& w, bool is_all_queued) noexcept;
   [[nodiscard]] status try_reserve(permit_core& out, const tracked_order* promise = nullptr) noexcept;
@@ -224,7 +234,7 @@ class ASX_API channel_core final : public thing {
     ++queued_;
     ++sent_;
     p.number_ = 0;
-    if (!receivers_.empty()) wake_receiver(wake_code::message, 0);
+    wake_receiver(wake_code::message, 0);
   }
   /// The permit's slot comes back, with no value: aborted, dropped, or sent to nobody.
   void give_up(permit_core& p, event_kind how) noexcept;
@@ -247,16 +257,20 @@ class ASX_API channel_core final : public thing {
       return status::ok;
     return wait_or_recv(c);
   }
+  /// The same, said after has_for.
+  [[nodiscard]] status wait_or_recv(cx& c) noexcept;
   /// ok, disconnected, empty.
   [[nodiscard]] status try_recv() const noexcept;
   /// The value at `head` was moved out: the caller destroys it at the place that this returns, and says put_down.
+  /// `HasDestroy`: values may be such that their ends call something.
+  template <bool HasDestroy = true>
   [[nodiscard]] ASX_ALWAYS_INLINE void* finish_recv() noexcept {
     // A head that is queued already is not woken again. Who receives does not wait: a waker is there only while
     // nothing is queued.
-    if (destroy_ == nullptr && (is_open_ || (is_quiet_ && !waiters_.empty() && extension::is_queued(*waiters_.head()))))
-        [[likely]] {
+    if ((!HasDestroy || destroy_ == nullptr) &&
+        (is_open_ || (is_quiet_ && !waiters_.empty() && extension::is_queued(*waiters_.head())))) [[likely]] {
       ++received_;
-      return take_head();
+      return take_head<HasDestroy>();
     }
     return recv_and_tell();
   }
@@ -349,7 +363,6 @@ class ASX_API channel_core final : public thing {
   }
   [[nodiscard]] status wait_or_reserve(sender_core& from, cx& c, reserve_wait& w, permit_core& out,
                                        const tracked_order* promise, const std::uint32_t* places = nullptr) noexcept;
-  [[nodiscard]] status wait_or_recv(cx& c) noexcept;
   [[nodiscard]] status look_and_recv(cx& c) noexcept;
   void commit_and_tell(permit_core& p) noexcept;
   [[nodiscard]] void* recv_and_tell() noexcept;
@@ -376,12 +389,14 @@ class ASX_API channel_core final : public thing {
   [[nodiscard]] std::uint64_t end_permit(permit_slot& p, event_kind how) noexcept;
   // The head leaves the ring; its memory is not used again before put_down. One such place is spare, further ones take
   // up room: a destructor may receive again.
+  template <bool HasDestroy = true>
   void* take_head() noexcept {
     void* const shell = head();
     head_ = head_ + 1 == slots_ ? 0 : head_ + 1;
     --queued_;
     ++free_;
-    if (destroy_ != nullptr && in_hand_++ != 0) {  // Behind an outer one: its place is not free before that is.
+    // Behind an outer one: its place is not free before that is.
+    if (HasDestroy && destroy_ != nullptr && in_hand_++ != 0) {
       ++shells_;
       --free_;
     }
@@ -392,7 +407,10 @@ class ASX_API channel_core final : public thing {
   void drop_waiters(sender_core& from) noexcept;
   std::uint64_t note_left(std::uint64_t task, std::uint64_t waiter_id, leave_code how) noexcept;
   void wake_senders(std::uint64_t cause) noexcept;
-  void wake_receiver(wake_code why, std::uint64_t cause) noexcept;
+  void wake_receiver(wake_code why, std::uint64_t cause) noexcept {
+    if (!receivers_.empty()) wake_who_receives(why, cause);
+  }
+  void wake_who_receives(wake_code why, std::uint64_t cause) noexcept;
   [[nodiscard]] permit_slot* held_in_order() noexcept;
   struct detached {
     std::uint32_t first;

@@ -116,7 +116,7 @@ ASX_ALWAYS_INLINE std::uint32_t run_at_head([[maybe_unused]] const channel_core&
 /// The slot of a value that was moved out comes back.
 template <class T>
 ASX_ALWAYS_INLINE void finish(channel_core& c) {
-  void* const shell = c.finish_recv();
+  void* const shell = c.finish_recv<!std::is_trivially_destructible_v<T>>();
   if constexpr (!std::is_trivially_destructible_v<T>) {
     // Inside, as the move was: nobody may come between a look at this channel and what follows from it (select).
     std::destroy_at(static_cast<T*>(shell));
@@ -203,6 +203,29 @@ class sender {
     send_permit<T> out;
     core_.there().reserve_at_once(c, out.core_);
     return out;
+  }
+  /// What that permit would send at once. Nothing of it could be seen, so there is none.
+  ASX_ALWAYS_INLINE void send_at_once(T& value) noexcept {
+    static_assert(std::is_nothrow_move_constructible_v<T>, "a move that throws leaves a permit behind (R-240)");
+    channel_core& core = core_.there();
+    new (core.tail_for<T>()) T(std::move(value));
+    core.commit_run(1);
+  }
+  /// The same for who waits as `w`, if its turn has come and nobody would hear of it; false, and nothing has happened,
+  /// when it has not. For those who know that there is no gate.
+  [[nodiscard]] ASX_ALWAYS_INLINE bool send_in_turn(const cx& c, reserve_wait& w, T& value) noexcept {
+    static_assert(std::is_nothrow_move_constructible_v<T>, "a move that throws leaves a permit behind (R-240)");
+    channel_core* const core = core_.get();
+    if (core == nullptr || !core->take_turn(core_, c, w)) return false;
+    new (core->tail_for<T>()) T(std::move(value));
+    core->commit_turn();
+    return true;
+  }
+  /// poll_reserve, said after is_free_now.
+  [[nodiscard]] status wait_for_turn(cx& c, reserve_wait& w, send_permit<T>& out) noexcept {
+    channel_core* const core = core_.get();
+    if (core == nullptr) return core_.poll_gone(c, w);
+    return core->wait_for_turn(core_, c, w, out.core_);
   }
   /// ok, stale_handle, disconnected, full; resource_exhausted when a trace must not overflow and is full.
   [[nodiscard]] status try_reserve(send_permit<T>& out) noexcept {
@@ -420,6 +443,11 @@ class receiver {
   [[nodiscard]] ASX_ALWAYS_INLINE status look_now(cx& c) noexcept {
     channel_core* const core = core_.get();
     return core == nullptr ? core_.poll_gone(c) : core->poll_recv(c);
+  }
+  /// look_now, said after has_now.
+  [[nodiscard]] status wait_or_look(cx& c) noexcept {
+    channel_core* const core = core_.get();
+    return core == nullptr ? core_.poll_gone(c) : core->wait_or_recv(c);
   }
   ASX_ALWAYS_INLINE void take_now(std::optional<T>& out) {
     channel_core* const core = core_.get();

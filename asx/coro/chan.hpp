@@ -83,7 +83,9 @@ class pending_permit {
   pending_permit& operator=(pending_permit&&) = delete;
   ~pending_permit() { end(); }
   void end() noexcept {
-    if (std::exchange(is_begun_, false)) both_.~pair();
+    if (!is_begun_) return;
+    is_begun_ = false;
+    both_.~pair();
   }
 
   [[nodiscard]] reserve_wait& wait() noexcept { return begin().wait; }
@@ -152,7 +154,7 @@ class send_op {
   send_op(sender<T>& tx, T&& value) : tx_(&tx), value_(std::move(value)) {}
   status poll(cx& c) noexcept {
     const status s = tx_->poll_reserve(c, to_be_.wait(), to_be_.permit());
-    if constexpr (std::is_nothrow_move_constructible_v<T>) {
+    if constexpr (is_quiet) {
       if (s == status::ok && may_have_gates()) [[unlikely]]
         return send_now();
     }
@@ -167,7 +169,23 @@ class send_op {
   [[nodiscard]] ASX_ALWAYS_INLINE bool is_ready_now(cx& c) const noexcept { return tx_->is_free_now(c); }
   /// It has nothing to send any more: for those who may ask it again, by its name.
   [[nodiscard]] bool is_spent() const noexcept { return to_be_.was_sent(); }
-  ASX_ALWAYS_INLINE void take_now(cx& c) { static_cast<void>(tx_->reserve_now(c).send(std::move(value_))); }
+  ASX_ALWAYS_INLINE void take_now(cx& c) {
+    if constexpr (is_quiet) {
+      tx_->send_at_once(value_);
+    } else {
+      static_cast<void>(tx_->reserve_now(c).send(std::move(value_)));
+    }
+  }
+  [[nodiscard]] status poll_unready(cx& c) noexcept { return tx_->wait_for_turn(c, to_be_.wait(), to_be_.permit()); }
+  [[nodiscard]] ASX_ALWAYS_INLINE bool is_done_again(cx& c) noexcept {
+    if constexpr (is_quiet) {
+      if (!tx_->send_in_turn(c, to_be_.wait(), value_)) return false;
+      to_be_.note_sent();
+      return true;
+    } else {
+      return false;
+    }
+  }
   /// What attempt gives: the value comes back when the code is not ok.
   send_result<T> answer(status code) {
     if (to_be_.was_sent()) return {};
@@ -186,6 +204,8 @@ class send_op {
   }
 
  private:
+  static constexpr bool is_quiet = std::is_nothrow_move_constructible_v<T>;
+
   // Among threads the receiver may go while there is a permit and no message yet: that is told, and the value is here
   // again.
   ASX_OUT_OF_THE_WAY status send_now() noexcept {
@@ -216,9 +236,9 @@ class recv_op {
     }
   }
   recv_op& operator=(recv_op&&) = delete;
-  ~recv_op() { end(); }
+  ~recv_op() { leave(); }
   void end() noexcept {
-    if (std::exchange(is_waiting_, false)) rx_->stop_waiting();  // It lost, or its coroutine ends.
+    leave();
     if (may_have_gates()) [[unlikely]]
       got_.reset();
   }
@@ -230,6 +250,12 @@ class recv_op {
   }
   [[nodiscard]] const gate_port* gate() const noexcept { return rx_->gate(); }
   [[nodiscard]] ASX_ALWAYS_INLINE bool is_ready_now(cx& c) const noexcept { return rx_->has_now(c); }
+  [[nodiscard]] status poll_unready(cx& c) noexcept { return say(rx_->wait_or_look(c)); }
+  [[nodiscard]] ASX_ALWAYS_INLINE bool is_ready_again(cx& c) noexcept {
+    if (!rx_->has_now(c)) return false;
+    is_waiting_ = false;
+    return true;
+  }
   [[nodiscard]] ASX_ALWAYS_INLINE received_of<T> take_now(cx&) { return rx_->template recv_now<received_of<T>>(); }
   std::optional<T> take() { return take_as<std::optional<T>>(); }
   /// Made as what it is wanted for: once it is moved out of the channel, nothing may throw.
@@ -249,6 +275,12 @@ class recv_op {
  private:
   static constexpr bool is_quiet = std::is_nothrow_move_constructible_v<T>;
 
+  // It lost, or its coroutine ends.
+  void leave() noexcept {
+    if (!is_waiting_) return;
+    is_waiting_ = false;
+    rx_->stop_waiting();
+  }
   template <class Optional>
   ASX_ALWAYS_INLINE void fill(Optional& out) {
     if (may_have_gates() && got_) [[unlikely]] {
@@ -265,6 +297,7 @@ class recv_op {
   }
   ASX_ALWAYS_INLINE status say(status s) noexcept {
     is_waiting_ = s == status::would_block;
+    if (is_waiting_) return s;
     is_over_ = s == status::disconnected;
     return is_over_ ? status::ok : s;
   }

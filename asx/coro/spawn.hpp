@@ -39,7 +39,10 @@ struct slot_guard {
   slot_guard(kernel& of, task_slot& slot) noexcept : home(of), reserved(slot) {}
   slot_guard(const slot_guard&) = delete;
   slot_guard& operator=(const slot_guard&) = delete;
-  ~slot_guard() { home.abandon(reserved); }  // Nothing, once it was committed.
+  ~slot_guard() {
+    if (!reserved.is_empty()) [[unlikely]]
+      home.abandon(reserved);
+  }
   kernel& home;
   task_slot& reserved;
 };
@@ -92,14 +95,12 @@ class spawned : public coro_root {
 
   void hold() noexcept { owners_.fetch_add(1, std::memory_order_relaxed); }  // Relaxed: who holds it is an owner.
   void release() noexcept {
-    if (is_last()) free_(*this);
+    if (is_last()) functions_.free(*this);
   }
   std::optional<stored> value;
 
  protected:
-  using self_function = void (*)(spawned& self) noexcept;
-  spawned(cx c, self_function end_body, self_function free) noexcept
-      : coro_root(c), home_(c.kernel()), end_body_(end_body), free_(free) {}
+  spawned(cx c, const functions& table) noexcept : coro_root(c, table), home_(extension::kernel_of(c)) {}
   ~spawned() = default;
   [[nodiscard]] kernel& home() const noexcept { return home_; }
 
@@ -119,23 +120,10 @@ class spawned : public coro_root {
 
   // As a root, which is how lists find it.
   static spawned& at(void* context) noexcept { return static_cast<spawned&>(*static_cast<coro_root*>(context)); }
-  static poll_result poll(void* context, cx& c) {
-    auto& self = at(context);
-    if (!self.run()) return poll_result::pending;
-    promise<T>& p = self.first_.handle_.promise();
-    const ending ended = p.is_ended ? p.ended_with() : ending{};
-    if (!p.is_ended) self.keep(p, c);
-    if (ended.is_panic) extension::panic(c, self.kept_panic().text);
-    self.end_body_(self);  // Destructors run now, while this still is the polled task.
-    if (ended.code == status::ok) return poll_result::ready;
-    // Cancelled is who was asked to be; who was not, and waited for somebody that was, has failed.
-    if (ended.code == status::cancelled && c.checkpoint() == status::cancelled) return poll_result::ready;
-    c.set_error(ended.code, ended.detail);
-    return poll_result::error;
-  }
+  static poll_result say_end(coro_root& root, cx& c) { return static_cast<spawned&>(root).end_poll(c); }
   static void drop(void* context) noexcept {
     auto& self = at(context);
-    self.end_body_(self);  // One that was ended by force, or from outside, still has its frame.
+    self.functions_.end_body(self);  // One that was ended by force, or from outside, still has its frame.
     self.end_links();
     self.release();
   }
@@ -148,6 +136,18 @@ class spawned : public coro_root {
       return leave();
     const inside here(home_);  // Who is the last is a part of the order.
     return leave();
+  }
+  poll_result end_poll(cx& c) {
+    promise<T>& p = first_.handle_.promise();
+    const ending ended = p.is_ended ? p.ended_with() : ending{};
+    if (!p.is_ended) keep(p, c);
+    if (ended.is_panic) extension::panic(c, kept_panic().text);
+    functions_.end_body(*this);  // Destructors run now, while this still is the polled task.
+    if (ended.code == status::ok) return poll_result::ready;
+    // Cancelled is who was asked to be; who was not, and waited for somebody that was, has failed.
+    if (ended.code == status::cancelled && c.checkpoint() == status::cancelled) return poll_result::ready;
+    c.set_error(ended.code, ended.detail);
+    return poll_result::error;
   }
   void keep(promise<T>& p, cx& c) {
 #if defined(__cpp_exceptions)
@@ -172,8 +172,6 @@ class spawned : public coro_root {
 
   kernel& home_;
   task<T> first_{nullptr};
-  self_function end_body_;
-  self_function free_;
   atomic_word<std::uint32_t> owners_{1};  // The task; a handle is one more.
 };
 
@@ -231,7 +229,7 @@ class spawned_body final : public spawned<T> {
   using kept = std::conditional_t<keeps_arguments, std::tuple<F, Args...>, std::tuple<F>>;
 
  public:
-  explicit spawned_body(cx c) noexcept : spawned<T>(c, &spawned_body::end_body, &spawned_body::free) {}
+  explicit spawned_body(cx c) noexcept : spawned<T>(c, table) {}
 
   template <class G, class... More>
   bool start(G&& f, More&&... args) {
@@ -245,7 +243,7 @@ class spawned_body final : public spawned<T> {
     }
   }
   [[nodiscard]] task_spec spec(const spawn_options& how, bool is_held) noexcept {
-    return {.poll = &spawned<T>::poll,
+    return {.poll = &coro_root::poll,
             .context = static_cast<coro_root*>(this),
             .drop = &spawned<T>::drop,
             .limits = how.limits,
@@ -256,18 +254,19 @@ class spawned_body final : public spawned<T> {
   }
 
  private:
-  static void end_body(spawned<T>& base) noexcept {
+  static void end_body(coro_root& base) noexcept {
     auto& self = static_cast<spawned_body&>(base);
     self.forget_frame();
     self.body_.reset();
   }
-  static void free(spawned<T>& base) noexcept {
+  static void free(coro_root& base) noexcept {
     auto& self = static_cast<spawned_body&>(base);
     kernel& k = self.home();
     self.forget_panics(k);
     self.~spawned_body();
     extension::give_block(k, nominal_bytes::frame, &self, sizeof(spawned_body), alignof(spawned_body));
   }
+  static constexpr coro_root::functions table{&spawned<T>::say_end, &spawned_body::end_body, &spawned_body::free};
 
   std::optional<kept> body_;
 };
@@ -404,10 +403,11 @@ struct [[nodiscard("a refused spawn must be seen")]] spawn_result {
   join_handle<T> handle{};
 };
 
-/// Runs `f(cx, args...)` as a task of `region`.
+namespace detail {
+
+/// Into a slot for which `reserved` is ok.
 template <class F, class... Args>
-  requires coroutine_function<F, Args...>
-auto spawn_in(kernel& k, region_handle region, const spawn_options& how, F&& f, Args&&... args) {
+auto spawn_into(kernel& k, task_slot& slot, status reserved, const spawn_options& how, F&& f, Args&&... args) {
   static_assert(detail::is_kept<F>,
                 "asx: a function is copied or moved into its task, and this one cannot be copied: pass std::move(f) or "
                 "asx::moved(f)");
@@ -419,8 +419,7 @@ auto spawn_in(kernel& k, region_handle region, const spawn_options& how, F&& f, 
   using body =
       detail::spawned_body<typename detail::task_of<F, Args...>::value_type, std::decay_t<F>, std::decay_t<Args>...>;
   using result = spawn_result<typename detail::task_of<F, Args...>::value_type>;
-  task_slot slot;
-  if (const status s = k.reserve_task(region, slot); s != status::ok) return result{s, {}};
+  if (reserved != status::ok) return result{reserved, {}};
   detail::slot_guard unspawned(k, slot);
   void* const block = extension::take_block(k, nominal_bytes::frame, sizeof(body), alignof(body));
   if (block == nullptr) return result{status::resource_exhausted, {}};
@@ -433,16 +432,34 @@ auto spawn_in(kernel& k, region_handle region, const spawn_options& how, F&& f, 
   return result{status::ok, {k, t, *made}};
 }
 
+template <class F, class... Args>
+auto spawn_beside(cx& c, const spawn_options& how, F&& f, Args&&... args) {
+  kernel& k = extension::kernel_of(c);
+  task_slot slot;
+  return spawn_into(k, slot, k.reserve_task(c, slot), how, std::forward<F>(f), std::forward<Args>(args)...);
+}
+
+}  // namespace detail
+
+/// Runs `f(cx, args...)` as a task of `region`.
+template <class F, class... Args>
+  requires coroutine_function<F, Args...>
+auto spawn_in(kernel& k, region_handle region, const spawn_options& how, F&& f, Args&&... args) {
+  task_slot slot;
+  const status reserved = k.reserve_task(region, slot);
+  return detail::spawn_into(k, slot, reserved, how, std::forward<F>(f), std::forward<Args>(args)...);
+}
+
 /// Into the region of the task.
 template <class F, class... Args>
   requires coroutine_function<F, Args...>
 auto spawn(cx_here at, F&& f, Args&&... args) {
-  return spawn_in(at.c.kernel(), at.c.region(), {.site = at.site}, std::forward<F>(f), std::forward<Args>(args)...);
+  return detail::spawn_beside(at.c, {.site = at.site}, std::forward<F>(f), std::forward<Args>(args)...);
 }
 template <class F, class... Args>
   requires coroutine_function<F, Args...>
 auto spawn(cx c, const spawn_options& how, F&& f, Args&&... args) {
-  return spawn_in(c.kernel(), c.region(), how, std::forward<F>(f), std::forward<Args>(args)...);
+  return detail::spawn_beside(c, how, std::forward<F>(f), std::forward<Args>(args)...);
 }
 
 template <class F, class... Args>

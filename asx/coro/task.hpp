@@ -51,8 +51,10 @@ class task;
 /// What an awaited operation is: poll says would_block, ok or why not; take gives the value after ok. One that has
 /// something to give back when it is not ok says it by `answer(code)`, which attempt gives then in place of
 /// `attempted`. One that may be ready without a poll says so by is_ready_now, and does by take_now what poll and take
-/// would; both are asked in one entry of `gate`, if there is one. One that lets go of everything by `end` is awaited
-/// where it lies, and not moved.
+/// would; both are asked in one entry of `gate`, if there is one. Where there is none, it may further say by
+/// poll_unready what poll would say now that it is not ready, and, polled again, by is_ready_again that take_now
+/// follows, or by is_done_again that all is done. One that lets go of everything by `end` is awaited where it lies, and
+/// not moved.
 template <class Op>
 concept operation = requires(Op& op, cx& c) {
   { op.poll(c) } -> std::same_as<status>;
@@ -100,11 +102,13 @@ using value_of = decltype(std::declval<Op&>().take());
 template <class Op, bool Whole>
 class op_awaiter final : public waiting_op {
  public:
-  op_awaiter(Op&& op, promise_base& promise) : waiting_op(table, promise), op_(static_cast<held>(op)) {}
+  op_awaiter(Op&& op, promise_base& promise) : waiting_op(promise), op_(static_cast<held>(op)) {}
   op_awaiter(const op_awaiter&) = delete;
   op_awaiter& operator=(const op_awaiter&) = delete;
   ~op_awaiter() {
-    if constexpr (refers) op_.end();
+    if constexpr (refers) {
+      if (!is_prompt_) op_.end();  // What was ready holds nothing.
+    }
   }
 
   ASX_ALWAYS_INLINE bool await_ready() {
@@ -120,6 +124,7 @@ class op_awaiter final : public waiting_op {
       if (op.is_ready_now(root.context)) [[likely]]
         return say_prompt(root, gate);
       if (gate != nullptr) return poll_and_leave(*gate);
+      if constexpr (requires { op.poll_unready(root.context); }) return judge(op.poll_unready(root.context));
     }
     return poll_first();
   }
@@ -127,7 +132,7 @@ class op_awaiter final : public waiting_op {
     self_ = h;
     if (!is_answered_) {
       promise_.site = where;
-      promise_.root->wait(*this);
+      promise_.root->wait(*this, table);
     } else {
       promise_.end({code_});
     }
@@ -165,11 +170,14 @@ class op_awaiter final : public waiting_op {
     gate_ = gate;
     return is_prompt_ = true;
   }
-  ASX_ALWAYS_INLINE bool poll_first() {
-    code_ = op_.poll(promise_.root->context);
-    is_answered_ = code_ != status::would_block;
-    if (is_answered_) promise_.root->count_ready();
-    return is_answered_ && (Whole || code_ == status::ok);
+  ASX_ALWAYS_INLINE bool poll_first() { return judge(op_.poll(promise_.root->context)); }
+  // Of the first poll: true when the coroutine goes on with what it said.
+  ASX_ALWAYS_INLINE bool judge(status said) {
+    if (said == status::would_block) return false;
+    code_ = said;
+    is_answered_ = true;
+    promise_.root->count_ready();
+    return Whole || code_ == status::ok;
   }
   ASX_OUT_OF_THE_WAY bool poll_inside(const gate_port& gate) {
     short_stay here(&gate);
@@ -230,6 +238,10 @@ class op_awaiter final : public waiting_op {
   // Polled again: false while it still waits.
   static bool again(waiting_op& base) {
     auto& self = static_cast<op_awaiter&>(base);
+    if constexpr (can_be_prompt) {
+      if (!may_have_gates() && self.is_prompt_again()) [[likely]]
+        return true;
+    }
     const bool has_thrown = self.poll_again();
     if (self.code_ == status::would_block && !has_thrown) return false;
     if (Whole || has_thrown || self.code_ == status::ok) {
@@ -239,8 +251,31 @@ class op_awaiter final : public waiting_op {
     }
     return true;
   }
+  // What is ready now is taken by the coroutine, or done already: nobody comes between where there is no gate.
+  ASX_ALWAYS_INLINE bool is_prompt_again() {
+    coro_root& root = *promise_.root;
+    const std::coroutine_handle<> waits = self_;
+    if constexpr (requires { op_.is_done_again(root.context); }) {
+      if (!op_.is_done_again(root.context)) return false;
+      code_ = status::ok;
+    } else if constexpr (requires { op_.is_ready_again(root.context); }) {
+      if (!op_.is_ready_again(root.context)) return false;
+      gate_ = nullptr;
+      is_prompt_ = true;
+    } else {
+      return false;
+    }
+    root.resume_next(waits);
+    return true;
+  }
   // True when it threw: the coroutine is resumed to see it, as it would have at the first poll.
   bool poll_again() noexcept {
+    if constexpr (can_be_prompt && requires { op_.poll_unready(promise_.root->context); }) {
+      if (!may_have_gates()) [[likely]] {
+        code_ = op_.poll_unready(promise_.root->context);
+        return false;
+      }
+    }
 #if defined(__cpp_exceptions)
     if constexpr (!is_quiet) {
       try {

@@ -24,7 +24,7 @@ std::size_t footer_at(std::size_t bytes) noexcept {
 }  // namespace
 
 void* allocate_frame(std::size_t bytes, cx& c) noexcept {
-  kernel& k = c.kernel();
+  kernel& k = extension::kernel_of(c);
   const std::size_t at = footer_at(bytes);
   void* const block = extension::take_block(k, nominal_bytes::frame, at + sizeof(frame_footer), frame_alignment);
   if (block != nullptr) new (static_cast<std::byte*>(block) + at) frame_footer{&k};
@@ -37,19 +37,20 @@ void release_frame(void* frame, std::size_t bytes) noexcept {
   extension::give_block(k, nominal_bytes::frame, frame, at + sizeof(frame_footer), frame_alignment);
 }
 
-coro_root::coro_root(cx c) noexcept : context(c), coop_limit_(extension::coop_limit(c)) {}
+coro_root::coro_root(cx c, const functions& table) noexcept
+    : context(c), coop_limit_(extension::coop_limit(c)), functions_(table) {}
 
 bool coro_root::yield_now() noexcept {
   extension::note_coop_yield(context);
   return true;
 }
 
-bool coro_root::run() {
+inline bool coro_root::run() {
   ready_ops_ = 0;
   if (waiting_ != nullptr) {
     if (alarms_ == nullptr || !ring()) {
       waiting_op& op = *waiting_;
-      if (!op.table_.again(op)) return false;
+      if (!op.table_->again(op)) return false;
       waiting_ = nullptr;
       ++ready_ops_;
     }
@@ -67,6 +68,13 @@ bool coro_root::run() {
   }
 }
 
+poll_result coro_root::poll(void* context, cx&) {
+  auto& self = *static_cast<coro_root*>(context);
+  if (!self.run()) [[likely]]
+    return poll_result::pending;
+  return self.functions_.say_end(self, self.context);
+}
+
 // The outermost that is over counts: those within it go with what they limit.
 bool coro_root::ring() noexcept {
   alarm* over = nullptr;
@@ -74,8 +82,8 @@ bool coro_root::ring() noexcept {
     if (a->is_over(context)) over = a;
   }
   if (over == nullptr) return false;
-  if (waiting_->table_.hurry != nullptr) {
-    waiting_->table_.hurry(*waiting_);
+  if (waiting_->table_->hurry != nullptr) {
+    waiting_->table_->hurry(*waiting_);
     return false;
   }
   promise_base* p = &std::exchange(waiting_, nullptr)->promise_;
@@ -88,9 +96,9 @@ bool coro_root::ring() noexcept {
 // A wait that began in this very poll: a limit may be over already, and nobody would wake the task for it.
 bool coro_root::ring_late() {
   if (ring()) return true;
-  if (waiting_->table_.hurry == nullptr || !is_any_over()) return false;
+  if (waiting_->table_->hurry == nullptr || !is_any_over()) return false;
   waiting_op& op = *waiting_;  // It was told to hurry, and is asked what it makes of that.
-  if (!op.table_.again(op)) return false;
+  if (!op.table_->again(op)) return false;
   waiting_ = nullptr;
   return true;
 }
@@ -172,15 +180,14 @@ panic_note coro_root::kept_panic() const noexcept {
   return panic_ == nullptr ? no_text : panic_->said;
 }
 
-void coro_root::forget_panics(kernel& home) noexcept {
+void coro_root::release_panics(kernel& home) noexcept {
   while (panic_block* const block = panic_) {  // asx: bounded by the panics that the task has seen
     panic_ = block->before;
     extension::give_block(home, nominal_bytes::frame, block, sizeof(panic_block), alignof(panic_block));
   }
 }
 
-void coro_root::unwind() noexcept {
-  if (waiting_ == nullptr) return;
+void coro_root::drop_children() noexcept {
   promise_base* p = &std::exchange(waiting_, nullptr)->promise_;
   while (p->parent != nullptr) p = &drop_child(*p);  // asx: bounded by the awaits that nest
 }

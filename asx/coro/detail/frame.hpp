@@ -55,7 +55,7 @@ class waiting_op {
     again_function again;
     hurry_function hurry;  // Null for most: they can be dropped where they stand.
   };
-  waiting_op(const functions& table, promise_base& promise) noexcept : promise_(promise), table_(table) {}
+  explicit waiting_op(promise_base& promise) noexcept : promise_(promise) {}
 
  protected:
   ~waiting_op() = default;
@@ -63,7 +63,7 @@ class waiting_op {
 
  private:
   friend class coro_root;
-  const functions& table_;
+  const functions* table_;  // Since it waits: most operations never do.
 };
 
 /// A limit of time on a coroutine of this task (asx/coro/cleanup.hpp). They nest as awaits do.
@@ -91,19 +91,28 @@ class awaiting_parent {
 /// The coroutines of one task of the kernel.
 class ASX_API coro_root {
  public:
-  explicit coro_root(cx c) noexcept;
+  /// What a root does that knows the type of its value.
+  struct functions {
+    poll_result (*say_end)(coro_root& self, cx& c);  // Its first coroutine has ended.
+    void (*end_body)(coro_root& self) noexcept;
+    void (*free)(coro_root& self) noexcept;
+  };
+  coro_root(cx c, const functions& table) noexcept;
   coro_root(const coro_root&) = delete;
   coro_root& operator=(const coro_root&) = delete;
 
   void resume_next(std::coroutine_handle<> h) noexcept { next_ = h; }
-  void wait(waiting_op& op) noexcept { waiting_ = &op; }
+  void wait(waiting_op& op, const waiting_op::functions& table) noexcept {
+    op.table_ = &table;
+    waiting_ = &op;
+  }
   void finish(promise_base& p) noexcept { finished_ = &p; }
   /// True when an operation must let others run first: it is polled when the task is polled again.
   [[nodiscard]] bool must_yield() noexcept { return ready_ops_ >= coop_limit_ && yield_now(); }
   void count_ready() noexcept { ++ready_ops_; }
 
-  /// True when the first coroutine has ended.
-  [[nodiscard]] bool run();
+  /// Of a task whose context is a root.
+  static poll_result poll(void* context, cx& c);
   /// Where the coroutines stand, for lists: between two polls each of them but the innermost awaits the next.
   [[nodiscard]] static bool next_site(const void* context, const void*& at, std::source_location& out) noexcept;
 
@@ -118,9 +127,14 @@ class ASX_API coro_root {
 
  protected:
   /// Destroys all coroutines but the first, the innermost first and one after the other, so that the stack stays flat.
-  void unwind() noexcept;
+  void unwind() noexcept {
+    if (waiting_ != nullptr) drop_children();
+  }
   /// While the task's region is there.
-  void forget_panics(kernel& home) noexcept;
+  void forget_panics(kernel& home) noexcept {
+    if (panic_ != nullptr) [[unlikely]]
+      release_panics(home);
+  }
   /// The task has ended: whoever is linked with it hears of it, if that is for them, and the links are gone.
   void end_links() noexcept {
     // Relaxed: a link is made inside, before the task has ended there; what others take away since need not be seen.
@@ -133,6 +147,10 @@ class ASX_API coro_root {
   friend class alarm;
   friend class link_group;
   void tell_linked() noexcept;
+  /// True when the first coroutine has ended.
+  [[nodiscard]] bool run();
+  void drop_children() noexcept;
+  void release_panics(kernel& home) noexcept;
   /// Destroys the coroutine of `p`, and gives the one that awaited it.
   [[nodiscard]] static promise_base& drop_child(promise_base& p) noexcept;
   [[nodiscard]] bool yield_now() noexcept;
@@ -149,6 +167,9 @@ class ASX_API coro_root {
   alarm* alarms_ = nullptr;  // The innermost.
   struct panic_block* panic_ = nullptr;
   atomic_word<link_seat*> links_{nullptr};  // Written inside. The newest first.
+
+ protected:
+  const functions& functions_;
 };
 
 class ASX_API alarm : public awaiting_parent {
