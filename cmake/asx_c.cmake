@@ -3,7 +3,7 @@
 # The shared one exports asx_* and nothing else; the C++ inside is its own business.
 set(asx_c_components base model journal wheel sched kernel runtime chan capi)
 asx_library_sources(asx_c_sources asx_c_unused ${asx_c_components})
-list(FILTER asx_c_sources EXCLUDE REGEX "/drive_|/entry_order\\.cpp$|/metrics\\.cpp$|/export_|/why\\.cpp$|/compare\\.cpp$|/schedule_|/detail/replay|/codec_json|/(broadcast|watch|rendezvous|hub)\\.cpp$")
+list(FILTER asx_c_sources EXCLUDE REGEX "/drive_|/parallel\\.cpp$|/entry_order\\.cpp$|/metrics\\.cpp$|/export_|/why\\.cpp$|/compare\\.cpp$|/schedule_|/detail/replay|/codec_json|/(broadcast|watch|rendezvous|hub)\\.cpp$")
 
 add_library(asx_c_objects OBJECT ${asx_c_sources})
 target_link_libraries(asx_c_objects PRIVATE asx_build_flags)

@@ -18,9 +18,9 @@ double mean_root(pieces& p, const std::vector<double>& of) {
 void sort(pieces& p, double* first, double* last) {
   if (last - first < 2'000) return std::sort(first, last);
   double* const middle = first + (last - first) / 2;
+  std::nth_element(first, middle, last);                    // What is smaller lies before it, what is greater behind.
   p.both([=](pieces& here) { sort(here, first, middle); },  // Each piece forks by the `pieces` that it was handed.
          [=](pieces& there) { sort(there, middle, last); });
-  std::inplace_merge(first, middle, last);
 }
 
 task<double> measure(cx c, std::vector<double> samples) {

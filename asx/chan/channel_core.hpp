@@ -177,7 +177,7 @@ class ASX_API channel_core final : public thing {
     }
     return wait_or_reserve(from, c, w, out, promise);
   }
-  /// The same without a promise, said after is_free_for.
+  /// The same without a promise, for who has found that it is not free, or has to let others run first.
   [[nodiscard]] status wait_for_turn(sender_core& from, cx& c, reserve_wait& w, permit_core& out) noexcept;
   /// For who waits as `w` and has its value at hand: true when its turn has come and nobody would hear of it. It waits
   /// no more, constructs the value at `tail`, and says commit_turn. False, and nothing changed, otherwise.

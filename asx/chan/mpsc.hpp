@@ -204,9 +204,9 @@ class sender {
     core_.there().reserve_at_once(c, out.core_);
     return out;
   }
-  /// What that permit would send at once. Nothing of it could be seen, so there is none.
+  /// What that permit would send at once. Nobody could see it, not even a move of the value, so there is none.
   ASX_ALWAYS_INLINE void send_at_once(T& value) noexcept {
-    static_assert(std::is_nothrow_move_constructible_v<T>, "a move that throws leaves a permit behind (R-240)");
+    static_assert(detail::is_plain<T>, "a move that runs code may throw (R-240), or use the channel");
     channel_core& core = core_.there();
     new (core.tail_for<T>()) T(std::move(value));
     core.commit_run(1);
@@ -214,14 +214,14 @@ class sender {
   /// The same for who waits as `w`, if its turn has come and nobody would hear of it; false, and nothing has happened,
   /// when it has not. For those who know that there is no gate.
   [[nodiscard]] ASX_ALWAYS_INLINE bool send_in_turn(const cx& c, reserve_wait& w, T& value) noexcept {
-    static_assert(std::is_nothrow_move_constructible_v<T>, "a move that throws leaves a permit behind (R-240)");
+    static_assert(detail::is_plain<T>, "as in send_at_once");
     channel_core* const core = core_.get();
     if (core == nullptr || !core->take_turn(core_, c, w)) return false;
     new (core->tail_for<T>()) T(std::move(value));
     core->commit_turn();
     return true;
   }
-  /// poll_reserve, said after is_free_now.
+  /// poll_reserve, for who has found that it is not free, or has to let others run first.
   [[nodiscard]] status wait_for_turn(cx& c, reserve_wait& w, send_permit<T>& out) noexcept {
     channel_core* const core = core_.get();
     if (core == nullptr) return core_.poll_gone(c, w);

@@ -90,6 +90,7 @@ class pending_permit {
 
   [[nodiscard]] reserve_wait& wait() noexcept { return begin().wait; }
   [[nodiscard]] Permit& permit() noexcept { return begin().permit; }
+  [[nodiscard]] bool is_begun() const noexcept { return is_begun_; }
   /// What it was for has been done. It is said here, where there is room for it.
   void note_sent() noexcept { was_sent_ = true; }
   [[nodiscard]] bool was_sent() const noexcept { return was_sent_; }
@@ -125,7 +126,9 @@ class reserve_op {
   status poll(cx& c) noexcept { return tx_->poll_reserve(c, to_be_.wait(), to_be_.permit()); }
   Permit take() noexcept { return std::move(to_be_.permit()); }
   [[nodiscard]] const gate_port* gate() const noexcept { return tx_->gate(); }
-  [[nodiscard]] ASX_ALWAYS_INLINE bool is_ready_now(cx& c) const noexcept { return tx_->is_free_now(c); }
+  [[nodiscard]] ASX_ALWAYS_INLINE bool is_ready_now(cx& c) const noexcept {
+    return !to_be_.is_begun() && tx_->is_free_now(c);
+  }
   [[nodiscard]] ASX_ALWAYS_INLINE Permit take_now(cx& c) noexcept { return tx_->reserve_now(c); }
   void end() noexcept { to_be_.end(); }
 
@@ -166,11 +169,13 @@ class send_op {
     to_be_.note_sent();
   }
   [[nodiscard]] const gate_port* gate() const noexcept { return tx_->gate(); }
-  [[nodiscard]] ASX_ALWAYS_INLINE bool is_ready_now(cx& c) const noexcept { return tx_->is_free_now(c); }
+  [[nodiscard]] ASX_ALWAYS_INLINE bool is_ready_now(cx& c) const noexcept {
+    return !to_be_.is_begun() && tx_->is_free_now(c);
+  }
   /// It has nothing to send any more: for those who may ask it again, by its name.
   [[nodiscard]] bool is_spent() const noexcept { return to_be_.was_sent(); }
   ASX_ALWAYS_INLINE void take_now(cx& c) {
-    if constexpr (is_quiet) {
+    if constexpr (is_plain<T>) {
       tx_->send_at_once(value_);
     } else {
       static_cast<void>(tx_->reserve_now(c).send(std::move(value_)));
@@ -178,7 +183,7 @@ class send_op {
   }
   [[nodiscard]] status poll_unready(cx& c) noexcept { return tx_->wait_for_turn(c, to_be_.wait(), to_be_.permit()); }
   [[nodiscard]] ASX_ALWAYS_INLINE bool is_done_again(cx& c) noexcept {
-    if constexpr (is_quiet) {
+    if constexpr (is_plain<T>) {
       if (!tx_->send_in_turn(c, to_be_.wait(), value_)) return false;
       to_be_.note_sent();
       return true;
@@ -249,7 +254,7 @@ class recv_op {
     return say(rx_->look_now(c));
   }
   [[nodiscard]] const gate_port* gate() const noexcept { return rx_->gate(); }
-  [[nodiscard]] ASX_ALWAYS_INLINE bool is_ready_now(cx& c) const noexcept { return rx_->has_now(c); }
+  [[nodiscard]] ASX_ALWAYS_INLINE bool is_ready_now(cx& c) const noexcept { return !is_waiting_ && rx_->has_now(c); }
   [[nodiscard]] status poll_unready(cx& c) noexcept { return say(rx_->wait_or_look(c)); }
   [[nodiscard]] ASX_ALWAYS_INLINE bool is_ready_again(cx& c) noexcept {
     if (!rx_->has_now(c)) return false;

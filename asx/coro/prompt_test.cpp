@@ -232,5 +232,108 @@ TEST(coro_received, leaves_a_truth_value_in_a_plain_optional) {
   made.handle.drop();
 }
 
+// ---- what the short way must not do
+
+runtime_config unheard() {
+  runtime_config config;
+  config.journaling = journal_mode::off;
+  config.behaviour.ghosts = ghost_mode::off;
+  return config;
+}
+
+// A message whose move uses the channel that it is sent through.
+struct meddler {
+  explicit meddler(int n) : number(std::make_unique<int>(n)) {}
+  meddler(meddler&& other) noexcept {
+    if (auto* const tx = std::exchange(through, nullptr)) answer = tx->try_send(meddler(100)).code;
+    number = std::move(other.number);
+  }
+  std::unique_ptr<int> number;
+  static inline sender<meddler>* through = nullptr;
+  static inline status answer = status::ok;
+};
+
+TEST(coro_prompt, a_move_that_uses_its_channel_finds_a_slot_taken_and_loses_nothing) {
+  for (const std::uint32_t capacity : {1U, 3U}) {
+    runtime rt(unheard());
+    auto [code, tx, rx] = channel<meddler>(rt.kernel(), rt.root(), capacity);
+    ASSERT_EQ(code, status::ok);
+    auto made = spawn_in(
+        rt.kernel(), rt.root(), {},
+        [](cx, sender<meddler> to) -> task<> {
+          auto first = send(to, meddler(1));
+          meddler::through = &to;
+          co_await std::move(first);
+        },
+        std::move(tx));
+    rt.run_until_idle();
+    EXPECT_EQ(meddler::answer, capacity == 1 ? status::full : status::ok);
+    std::vector<int> got;
+    while (true) {  // asx: bounded by the channel
+      const auto next = rx.try_recv();
+      if (next.code != status::ok) break;
+      ASSERT_NE(next.value->number, nullptr) << "a slot in which nothing was made";
+      got.push_back(*next.value->number);
+    }
+    EXPECT_EQ(got, capacity == 1 ? std::vector<int>{1} : (std::vector<int>{100, 1}));
+    made.handle.drop();
+  }
+}
+
+// Asks another operation once, and lets it be.
+template <class Op>
+struct peek {
+  Op* at;
+  bool has_asked = false;
+  status poll(cx& c) noexcept { return std::exchange(has_asked, true) ? status::ok : at->poll(c); }
+  void take() noexcept {}
+};
+using named_recv = decltype(recv(std::declval<receiver<int>&>()));
+
+TEST(coro_prompt, what_waited_before_it_was_ready_lets_go_of_its_wait) {
+  runtime rt(unheard());
+  auto [code, tx, rx] = channel<int>(rt.kernel(), rt.root(), 1);
+  ASSERT_EQ(code, status::ok);
+  std::optional<named_recv> named;
+  std::vector<int> got;
+  const auto consume = [](cx, receiver<int> from, std::optional<named_recv>* op, std::vector<int>* out) -> task<> {
+    op->emplace(recv(from));
+    co_await peek<named_recv>{&**op};
+    if (const auto first = co_await std::move(**op)) out->push_back(*first);
+    if (const auto second = co_await recv(from)) out->push_back(*second);
+  };
+  auto made = spawn_in(rt.kernel(), rt.root(), {}, consume, std::move(rx), &named, &got);
+  rt.run_until_idle();  // It waits; and is woken by
+  ASSERT_EQ(tx.try_send(1).code, status::ok);
+  rt.run_until_idle();
+  ASSERT_EQ(got, std::vector<int>{1});
+  named.reset();  // While the next one waits.
+  ASSERT_EQ(tx.try_send(2).code, status::ok);
+  rt.run_until_idle();
+  EXPECT_EQ(got, (std::vector<int>{1, 2})) << "its wait went with the one before";
+  made.handle.drop();
+}
+
+using named_send = decltype(send(std::declval<sender<int>&>(), 0));
+
+TEST(coro_prompt, what_has_a_permit_already_sends_by_that_one) {
+  runtime rt(unheard());
+  auto [code, tx, rx] = channel<int>(rt.kernel(), rt.root(), 4);
+  ASSERT_EQ(code, status::ok);
+  std::optional<named_send> named;
+  channel_report seen{};
+  const auto produce = [](cx, sender<int> to, std::optional<named_send>* op, channel_report* out) -> task<> {
+    op->emplace(send(to, 7));
+    co_await peek<named_send>{&**op};
+    co_await std::move(**op);
+    EXPECT_EQ(to.inspect(*out), status::ok);
+  };
+  auto made = spawn_in(rt.kernel(), rt.root(), {}, produce, std::move(tx), &named, &seen);
+  rt.run_until_idle();
+  EXPECT_EQ(seen.reserved, 0U) << "a permit is kept that nobody will send";
+  EXPECT_EQ(seen.queued, 1U);
+  made.handle.drop();
+}
+
 }  // namespace
 }  // namespace asx

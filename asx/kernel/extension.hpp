@@ -298,7 +298,7 @@ class ASX_API extension {
   }
   /// The same of another stream, for pieces.
   [[nodiscard]] static std::uint64_t draw_turn(task_record& t) noexcept {
-    return drawn(t, ++t.turns, random_stream::pieces);
+    return drawn(t, splitmix64(++t.turns).next(), random_stream::pieces);
   }
   [[nodiscard]] static std::string_view name_of(const cx& c) noexcept { return c.task_->name.view(); }
   /// Several workers take turns on one thread: a lab that draws what threads would do.
@@ -306,6 +306,9 @@ class ASX_API extension {
     const kernel& k = c.kernel();
     return k.gate_in_use().enter == nullptr && k.sched_.config().workers > 1;
   }
+  /// In a call of parallel from here on, or no more. By the thread that polls it.
+  static void note_computing(task_record& t, bool is) noexcept { t.is_computing = is; }
+  [[nodiscard]] static bool is_computing(const task_record& t) noexcept { return t.is_computing; }
   /// Somebody has asked it to cancel. Outside, too, while it is polled.
   [[nodiscard]] static bool seems_asked(const task_record& t) noexcept {
     return t.seems_asked.load(std::memory_order_relaxed);  // Relaxed: it is only looked at.
@@ -355,7 +358,7 @@ class ASX_API extension {
   }
 
  private:
-  [[nodiscard]] static std::uint64_t drawn(const task_record& t, std::uint32_t count, random_stream stream) noexcept {
+  [[nodiscard]] static std::uint64_t drawn(const task_record& t, std::uint64_t count, random_stream stream) noexcept {
     const std::uint64_t seed = t.region->owner_kernel->sched_.config().seed;
     return splitmix64(seed ^ splitmix64(t.task().value).next() ^ count, 0, stream).next();
   }

@@ -91,8 +91,9 @@ struct gate_functions {
   /// standing lies of a thread that has no other place.
   std::uint32_t (*step_out)(void* context, standing& keep) noexcept = nullptr;
   void (*step_in)(void* context, std::uint32_t depth, standing& kept) noexcept = nullptr;
-  /// Where this thread puts aside what others may compute (asx/runtime/parallel.hpp); null: nobody would.
-  detail::piece_deck* (*deck)(void* context) noexcept = nullptr;
+  /// Where this thread puts aside what others may compute (asx/runtime/parallel.hpp); null: nobody would. `is_nested`:
+  /// the task computes already, on this thread or another one.
+  detail::piece_deck* (*deck)(void* context, bool is_nested) noexcept = nullptr;
 };
 
 /// A kernel's own. It stands open where its functions are null.

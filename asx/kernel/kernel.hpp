@@ -194,7 +194,7 @@ class ASX_API kernel {
   [[nodiscard]] status spawn(region_handle region, const task_spec& spec, task_handle& out,
                              std::source_location site = std::source_location::current()) noexcept;
   [[nodiscard]] status reserve_task(region_handle region, task_slot& out) noexcept;
-  /// The same in the region of the task that is polled.
+  /// The same in the region of that task, which is being polled.
   [[nodiscard]] status reserve_task(cx& beside, task_slot& out) noexcept;
   task_handle commit(task_slot& slot, const task_spec& spec,
                      std::source_location site = std::source_location::current()) noexcept;

@@ -143,7 +143,7 @@ void kernel::poll(std::uint32_t worker, place& p, dispatch_source, instant now, 
   set_time(now);
   worker_ = worker;
   cause_ = dispatched;
-  t.home = worker;
+  t.home = static_cast<std::uint16_t>(worker);
   t.is_polled = true;
   current_ = &t;
   run_dispatch(t);
@@ -196,7 +196,7 @@ std::uint64_t kernel::run_plain_as(std::uint32_t worker, const time_source& cloc
     }
     again = nullptr;
     auto& t = static_cast<task_record&>(*p);
-    t.home = worker;
+    t.home = static_cast<std::uint16_t>(worker);
     current_ = &t;
     const bool was_plain = starts_plain(t);
     if constexpr (!IsAlone) t.is_polled = true;

@@ -96,7 +96,7 @@ task_handle kernel::commit(task_slot& slot, const task_spec& spec, std::source_l
   }
   t.child_seq = ++r.next_child;
   t.spawned_at = now();
-  t.home = worker_;
+  t.home = static_cast<std::uint16_t>(worker_);
   r.tasks.push_back(t);
   const bool has_deadline = !t.left.deadline.is_none();
   const std::uint64_t asked = note_input(event_kind::input_spawn, t.task().value, r.id.value, 0);

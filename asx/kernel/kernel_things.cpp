@@ -1,4 +1,5 @@
 // Obligations and timers, and what a task does through its cx.
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <string_view>
@@ -267,9 +268,10 @@ status cx::consume_cost(std::uint64_t amount) noexcept {
 status cx::mask_enter() noexcept {
   const inside here(kernel());
   asx::kernel& k = kernel();
-  if (k.is_full(task_->mask_depth, k.contract_.max_mask_depth) || task_->mask_depth == UINT16_MAX) {
+  const std::uint64_t most = std::min<std::uint64_t>(k.contract_.max_mask_depth, UINT16_MAX);
+  if (k.is_full(task_->mask_depth, most)) {
     return k.refuse(event_kind::refused_mask, task_->region->id.value,
-                    {status::resource_exhausted, limit_code::mask_depth, k.contract_.max_mask_depth});
+                    {status::resource_exhausted, limit_code::mask_depth, most});
   }
   if (!k.has_trace(2)) return k.refuse(event_kind::refused_mask, task_->region->id.value, k.no_trace());
   ++task_->mask_depth;

@@ -94,7 +94,7 @@ class threaded_runtime::crew final : public detail::worker_gate {
  public:
   explicit crew(const threads_config& how)
       : worker_gate(how, how_many(how.workers)),
-        pieces_(count_, bell_, this, [](void* self) noexcept { static_cast<crew*>(self)->call_one(); }) {
+        pieces_(count_, bell_, this, [](void* self) noexcept { static_cast<crew*>(self)->call_for_pieces(); }) {
     if (is_ordered()) pieces_.hush();  // See have_one_look_around.
   }
   ~crew() { dismiss(); }
@@ -247,8 +247,11 @@ class threaded_runtime::crew final : public detail::worker_gate {
     }
     if (helps && is_any_spare && wanted == 0) wanted = std::uint64_t{1} << first_idle();
     if (helps && is_timer_unseen()) wanted |= std::uint64_t{1} << (keeper_ != nobody ? keeper_ : first_idle());
-    // Nobody looks around, and there is something to look at: whoever is woken will.
-    if (wanted == 0 && !glances_ && (is_any_spare || is_timer_unseen())) wanted = std::uint64_t{1} << first_idle();
+    // Nobody looks around, and there is something to look at: whoever is woken will. What an order does not know of
+    // must not decide in it.
+    const bool may_have_pieces = is_ordered() ? has_computed_ : pieces_.has_pieces();
+    if (wanted == 0 && !glances_ && (is_any_spare || may_have_pieces || is_timer_unseen()))
+      wanted = std::uint64_t{1} << first_idle();
     // Somebody else was here, and nobody is awake: what the run waits for may have changed, a hold or a timer.
     if (wanted == 0 && resident_ == nullptr && idle_ == in_run_) wanted = std::uint64_t{1} << first_idle();
     for (std::uint64_t rest = wanted; rest != 0; rest &= rest - 1) {  // asx: bounded by the workers
@@ -292,11 +295,13 @@ class threaded_runtime::crew final : public detail::worker_gate {
   // A foreign handle has spoken: by any thread, and by signal handlers.
   void call() noexcept {
     has_called_.store(true, std::memory_order_relaxed);  // Relaxed: it is asked at the end of a run.
-    call_one();
+    // One takes in what was said, and wakes others if there is more than it does itself.
+    wake(one_who_answers());
   }
-  // One takes in what was said, and wakes others if there is more than it does itself.
-  void call_one() noexcept {
-    if (const std::uint32_t one = bell_.ring(); one != detail::bell::nobody) seats_[one].parker.unpark();
+  void call_for_pieces() noexcept { wake_unmeasured(one_who_answers()); }
+  [[nodiscard]] std::uint64_t one_who_answers() noexcept {
+    const std::uint32_t one = bell_.ring();
+    return one == detail::bell::nobody ? 0 : std::uint64_t{1} << one;
   }
   void park(seat& s, duration longest) noexcept {
     if (turns_ && !turns_->is_over()) return;  // It stands at the gate instead.
@@ -426,24 +431,28 @@ class threaded_runtime::crew final : public detail::worker_gate {
     const std::uint32_t depth = exchange_depth(1);
     leave();
     wake(next);
-    if (!fibers_) pieces_.help(pieces_.deck(mine.number));
+    if (!fibers_) pieces_.help(deck_of(mine));
     enter();
     exchange_depth(depth);
     --door.out;
     return true;
   }
-  detail::piece_deck* deck() noexcept override {
-    const seat* const mine = own_seat();
+  detail::piece_deck* deck(bool is_nested) noexcept override {
+    seat* const mine = own_seat();
     if (mine == nullptr || count_ == 1) return nullptr;
-    if (is_ordered()) have_one_look_around();
-    return fibers_ ? nullptr : &pieces_.deck(mine->number);
+    if (is_ordered() && !is_nested) have_one_look_around();
+    return fibers_ ? nullptr : &deck_of(*mine);
+  }
+  [[nodiscard]] detail::piece_deck& deck_of(seat& mine) noexcept {
+    return pieces_.deck(mine.number, mine.stolen_depth);
   }
   // Where a ring would be one more thing that an order has to know: an entry is what it knows.
   void have_one_look_around() noexcept {
     enter();
     const std::uint64_t one = one_to_look_around();
+    has_computed_ = true;
     leave();
-    wake(one);
+    wake_unmeasured(one);
   }
   // Nobody, when one does or when nobody sleeps.
   [[nodiscard]] std::uint64_t one_to_look_around() noexcept {
@@ -522,7 +531,8 @@ class threaded_runtime::crew final : public detail::worker_gate {
   // What follows is of whoever is inside.
   std::uint32_t keeper_ = nobody;  // Who sees to the timers, among the idle,
   instant keeper_until_ = instant::none();
-  bool glances_ = false;  // and looks around, too.
+  bool glances_ = false;       // and looks around, too.
+  bool has_computed_ = false;  // In an order, somebody has called parallel: pieces may be there at any time.
   bool is_limited_ = false;
   bool is_running_ = false;
   std::uint32_t in_run_ = 0;

@@ -35,7 +35,6 @@
 //    next stands at the gate or comes to it, unless its poll waits for something past asx (stuck_after). Past the order
 //    workers take turns, and time stands and jumps: a program that does more than it did comes to its end, the same way
 //    each time. asx/lab/replay_workers.hpp plays, compares and tells. Not on systems without glibc: resource_exhausted.
-//
 // 9  A worker that has no task to poll computes pieces of what others are computing (asx/runtime/parallel.hpp), and is
 //    back for tasks after the piece in which a millisecond passed.
 //

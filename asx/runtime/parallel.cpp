@@ -5,13 +5,19 @@
 
 namespace asx {
 
-pieces::pieces(cx& c) noexcept {
+// A call inside a piece is of the same task, on whatever thread: it only looks.
+pieces::pieces(cx& c) noexcept : is_outermost_(!extension::is_computing(extension::task_of(c))) {
   call_.task = &extension::task_of(c);
+  if (is_outermost_) extension::note_computing(*call_.task, true);
   if (const gate_port& gate = c.kernel().gate_in_use(); gate.deck != nullptr) {
-    deck_ = gate.deck(gate.context);
+    deck_ = gate.deck(gate.context, !is_outermost_);
   } else {
     call_.is_drawn = extension::has_virtual_workers(c);
   }
+}
+
+void pieces::end_call() noexcept {
+  extension::note_computing(*call_.task, false);
 }
 
 bool pieces::draw_a_turn() noexcept {

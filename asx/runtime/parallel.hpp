@@ -12,9 +12,9 @@
 // A task is for what waits; a piece is for what computes. A piece has no record, no name and no budget, and costs a few
 // nanoseconds where a task costs a hundred; it is of the poll that forked it, and over before that goes on.
 //
-// R-330  f and g are each called once, and have returned when both does. On one thread, in virtual time and wherever
-//        nobody helps f is called first; in the lab g is, now and then, drawn from the seed: what depends on the
-//        order of pieces is found there.
+// R-330  f and g are each called once, and have returned when both does. On one thread and wherever
+//        nobody helps f is called first; with virtual workers, in the lab, g is, now and then, drawn from the seed:
+//        what order of pieces is found there.
 // R-331  What f throws comes out of both, else what g throws; the other one was called all the same.
 // R-332  reduce and each split a range in halves until `grain` is reached, and join left with right: the result is the
 //        same however many help, to the last bit.
@@ -30,7 +30,7 @@
 //
 // Cancel points: none.
 // Threads: parallel is of the thread that polls; a `pieces` is of the thread that it was handed to - each piece has
-//          its own. What pieces share is theirs to guard.
+//          its own. What pieces share is theirs to guard; no lock is held over a `both`, which may call others' pieces.
 // Lifetime: a `pieces` is valid during the call that it was handed to.
 #pragma once
 
@@ -63,6 +63,16 @@ struct piece_result<F, false> {
 };
 template <class F>
 using result_of_piece = typename piece_result<F>::type;
+template <class F>
+decltype(auto) call_with_number(pieces& p, F& of, std::size_t i)
+  requires(std::is_invocable_v<F&, pieces&, std::size_t> || std::is_invocable_v<F&, std::size_t>)
+{
+  if constexpr (std::is_invocable_v<F&, pieces&, std::size_t>) {
+    return of(p, i);
+  } else {
+    return of(i);
+  }
+}
 }  // namespace detail
 
 class ASX_API pieces {
@@ -79,18 +89,20 @@ class ASX_API pieces {
     if constexpr (is_piece<F> && is_piece<G>) return fork(f, g);
   }
 
-  /// of(i) for each i below n, `grain` of them in a row at most. `of` is called by several threads at a time.
+  /// of(i), or of(p, i) with a `pieces&` to fork by, for each i below n, `grain` of them in a row at most. `of` is
+  /// called by several threads at a time.
   template <class F>
   void each(std::size_t n, std::size_t grain, F&& of) {
-    static_assert(std::is_invocable_v<F&, std::size_t>, "each calls its function with a number, a std::size_t");
-    if constexpr (std::is_invocable_v<F&, std::size_t>) each_of(0, n, grain == 0 ? 1 : grain, of);
+    static_assert(is_of_number<F>, "each calls its function with a number, a std::size_t, or with a pieces& and that");
+    if constexpr (is_of_number<F>) each_of(0, n, grain == 0 ? 1 : grain, of);
   }
 
   /// with(... with(with(zero, of(0)), of(1)) ...) in runs of at most `grain`, each from a `zero` of its own, and these
-  /// joined left to right by `with`, as in a tree.
+  /// joined left to right by `with`, as in a tree. Both are called by several threads at a time.
   template <class T, class F, class With>
   [[nodiscard]] T reduce(std::size_t n, std::size_t grain, const T& zero, F&& of, With&& with) {
-    constexpr bool is_sum = is_sum_of<T, F, With>;
+    constexpr bool is_sum = gives_sum<T, F, With>;
+    static_assert(!loses_fractions<T, F, With>, "the sum would lose its fractions: begin with 0.0, and not with 0");
     static_assert(is_sum,
                   "reduce calls of(number), and with(sum, what that gave) and with(sum, sum), which give a sum");
     if constexpr (is_sum) return reduce_of<T>(0, n, grain == 0 ? 1 : grain, zero, of, with);
@@ -108,16 +120,58 @@ class ASX_API pieces {
   explicit pieces(cx& c) noexcept;
   /// Of a thread that helps.
   pieces(detail::piece_deck& mine, const detail::piece& of) noexcept : call_(of.call()), deck_(&mine) {}
+  /// Of one of two pieces, where each has its own.
+  explicit pieces(const detail::piece_call& call) noexcept : call_(call) {}
+  ~pieces() {
+    if (is_outermost_) end_call();
+  }
+  void end_call() noexcept;
 
   template <class F>
   static constexpr bool is_piece = std::is_invocable_v<F&, pieces&> || std::is_invocable_v<F&>;
+  template <class F>
+  static constexpr bool is_of_number =
+      std::is_invocable_v<F&, pieces&, std::size_t> || std::is_invocable_v<F&, std::size_t>;
   template <class T, class F, class With>
-  static constexpr bool is_sum_of = requires(F& of, With& with, T sum) {
-    { with(std::move(sum), of(std::size_t{})) } -> std::convertible_to<T>;
+  static constexpr bool gives_sum = requires(F& of, With& with, T sum) {
+    {
+      with(std::move(sum), detail::call_with_number(std::declval<pieces&>(), of, std::size_t{}))
+    } -> std::convertible_to<T>;
     { with(std::move(sum), std::move(sum)) } -> std::convertible_to<T>;
   };
+  template <class T, class F, class With>
+  static constexpr bool loses_fractions = requires(F& of, With& with, T sum) {
+    requires std::is_integral_v<T> &&
+                 std::is_floating_point_v<decltype(with(
+                     std::move(sum), detail::call_with_number(std::declval<pieces&>(), of, std::size_t{})))>;
+  };
   template <class F, class G>
-  auto fork(F& f, G& g);
+  auto fork(F& f, G& g) {
+    if (call_.is_drawn) [[unlikely]]
+      return fork_drawn(f, g);
+    return fork_by(*this, *this, f, g, false);
+  }
+  // In the lab each has one of its own, so that a piece that forks by another one's is found there.
+  template <class F, class G>
+  auto fork_drawn(F& f, G& g) {
+    ASX_ASSERT(!is_lent_, "a `pieces` is of the function that it was handed to: a piece forks by its own");
+    pieces of_f(call_);
+    pieces of_g(call_);
+    const lent until_both_are_over(is_lent_);
+    return fork_by(of_f, of_g, f, g, draw_a_turn());
+  }
+  template <class F, class G>
+  static auto fork_by(pieces& of_f, pieces& of_g, F& f, G& g, bool is_turned);
+  class lent {
+   public:
+    explicit lent(bool& is) noexcept : is_(is) { is_ = true; }
+    ~lent() { is_ = false; }
+    lent(const lent&) = delete;
+    lent& operator=(const lent&) = delete;
+
+   private:
+    bool& is_;
+  };
   template <class F>
   decltype(auto) call(F& f) {
     if constexpr (std::is_invocable_v<F&, pieces&>) {
@@ -127,13 +181,12 @@ class ASX_API pieces {
     }
   }
   /// The lab's: g goes first.
-  [[nodiscard]] bool is_turned() noexcept { return call_.is_drawn && draw_a_turn(); }
   [[nodiscard]] bool draw_a_turn() noexcept;
 
   template <class F>
   void each_of(std::size_t first, std::size_t last, std::size_t grain, F& of) {
     if (last - first <= grain) {
-      for (std::size_t i = first; i < last; ++i) of(i);  // asx: bounded by the grain
+      for (std::size_t i = first; i < last; ++i) detail::call_with_number(*this, of, i);  // asx: bounded by the grain
       return;
     }
     const std::size_t middle = first + (last - first) / 2;
@@ -144,7 +197,9 @@ class ASX_API pieces {
   T reduce_of(std::size_t first, std::size_t last, std::size_t grain, const T& zero, F& of, With& with) {
     if (last - first <= grain) {
       T sum = zero;
-      for (std::size_t i = first; i < last; ++i) sum = with(std::move(sum), of(i));  // asx: bounded by the grain
+      for (std::size_t i = first; i < last; ++i) {  // asx: bounded by the grain
+        sum = with(std::move(sum), detail::call_with_number(*this, of, i));
+      }
       return sum;
     }
     const std::size_t middle = first + (last - first) / 2;
@@ -155,6 +210,8 @@ class ASX_API pieces {
 
   detail::piece_call call_;
   detail::piece_deck* deck_ = nullptr;  // Null: nobody helps.
+  bool is_outermost_ = false;           // It was made by parallel, and not inside another call of it.
+  bool is_lent_ = false;                // What it forked, with a `pieces` of its own, is not over.
 };
 
 /// `compute` is called at once, on this thread, and gives what it returns.
@@ -248,21 +305,20 @@ class forked final : public piece {
 }  // namespace detail
 
 template <class F, class G>
-auto pieces::fork(F& f, G& g) {
+auto pieces::fork_by(pieces& of_f, pieces& of_g, F& f, G& g, bool is_turned) {
   using first_result = detail::result_of_piece<F>;
   using second_result = detail::result_of_piece<G>;
   static_assert(!std::is_reference_v<first_result> && !std::is_reference_v<second_result>,
                 "both gives values; a reference may be to what is gone: return a pointer");
   static_assert(std::is_void_v<first_result> == std::is_void_v<second_result>,
                 "both gives a pair or nothing: let both functions return something, or neither");
-  detail::forked<G> second(g, *this);
-  if (is_turned()) [[unlikely]]
-    second.go_first();
+  detail::forked<G> second(g, of_g);
+  if (is_turned) second.go_first();
   if constexpr (std::is_void_v<first_result>) {
-    call(f);
+    of_f.call(f);
     second.join();
   } else {
-    first_result first = call(f);
+    first_result first = of_f.call(f);
     return std::pair<first_result, second_result>(std::move(first), second.join());
   }
 }

@@ -772,5 +772,49 @@ TEST(parallel, a_program_that_looks_comes_sooner_to_its_cancel_point) {  // R-33
   }
 }
 
+TEST(parallel, what_each_and_reduce_call_may_fork) {
+  in_a_poll(crew(1, 0), [&](cx& c) {
+    std::vector<int> seen(12);
+    parallel(c, [&](pieces& p) {
+      p.each(4, 1, [&](pieces& here, std::size_t i) { here.each(3, 1, [&](std::size_t k) { ++seen[3 * i + k]; }); });
+    });
+    EXPECT_EQ(seen, std::vector<int>(12, 1));
+    const int sum = parallel(c, [](pieces& p) {
+      return p.reduce(
+          5, 2, 0,
+          [](pieces& here, std::size_t i) {
+            const auto [a, b] = here.both([i] { return static_cast<int>(i); }, [] { return 1; });
+            return a * b;
+          },
+          [](int a, int b) { return a + b; });
+    });
+    EXPECT_EQ(sum, 10);
+  });
+}
+
+TEST(parallel, may_be_called_inside_a_piece_of_the_same_task) {
+  for (const std::uint32_t workers : {1U, 4U}) {
+    in_a_poll(crew(workers, 7), [&](cx& c) {
+      const auto [a, b] = parallel(c, [&c](pieces& p) {
+        return p.both([] { return 1; },
+                      [&c] {
+                        return parallel(c, [](pieces& q) {
+                          return q.reduce(4, 1, 0, [](std::size_t i) { return static_cast<int>(i); }, std::plus<>());
+                        });
+                      });
+      });
+      EXPECT_EQ(a + b, 7);
+    });
+  }
+}
+
+using parallel_death_test = ::testing::Test;
+TEST(parallel_death_test, with_virtual_workers_a_piece_that_forks_by_another_ones_is_found) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(in_a_poll(crew(4, 1),
+                         [](cx& c) { parallel(c, [](pieces& p) { p.both([&p] { p.both([] {}, [] {}); }, [] {}); }); }),
+               "a piece forks by its own");
+}
+
 }  // namespace
 }  // namespace asx

@@ -305,6 +305,10 @@ CASES = [
      "int f(cx& c) { return parallel(c, [](pieces& p) { return p.reduce(9, 1, 0, [](std::size_t) { return std::string(); }, std::plus<>()); }); }",
      "int f(cx& c) { return parallel(c, [](pieces& p) { return p.reduce(9, 1, 0, [](std::size_t i) { return int(i); }, std::plus<>()); }); }",
      "reduce calls of(number), and with(sum, what that gave)", None),
+    ("a sum of fractions in a whole number",
+     "void f(cx& c) { parallel(c, [](pieces& p) { static_cast<void>(p.reduce(9, 1, 0, [](std::size_t) { return 0.5; }, std::plus<>())); }); }",
+     "void f(cx& c) { parallel(c, [](pieces& p) { static_cast<void>(p.reduce(9, 1, 0.0, [](std::size_t) { return 0.5; }, std::plus<>())); }); }",
+     "the sum would lose its fractions: begin with 0.0", None),
 ]
 
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -212,6 +213,39 @@ TEST(workers_parallel_stress, who_waits_for_a_piece_calls_others_meanwhile) {
     EXPECT_TRUE(above.has_met) << "nobody came to help, round " << round;
     EXPECT_TRUE(below.has_met) << "who waits did nothing meanwhile, round " << round;
     EXPECT_EQ(helped, 2U);
+  }
+}
+
+// f holds a lock over a fork of its own; its sibling, which another worker has, forks pieces that want that
+// lock. On one thread they follow each other, and so nobody may come to call one while it holds the lock.
+TEST(workers_parallel_stress, who_waits_calls_nothing_that_it_would_not_have_called_alone) {
+  const std::uint64_t most = rounds(20);
+  for (std::uint64_t round = 0; round < most && !HasFailure(); ++round) {
+    std::mutex guards;
+    meeting both_go(2);
+    std::uint64_t sum = 0;
+    static_cast<void>(helped_in(crew_of(3, round), [&](cx c) -> task<> {
+      parallel(c, [&](pieces& p) {
+        p.both(
+            [&](pieces& f) {
+              both_go.attend();
+              const std::scoped_lock mine(guards);
+              f.each(8, 1, [](std::size_t) {
+                for (volatile int i = 0; i < 2'000;) i = i + 1;
+              });
+              ++sum;
+            },
+            [&](pieces& g) {
+              both_go.attend();
+              g.each(64, 1, [&](std::size_t) {
+                const std::scoped_lock mine(guards);
+                ++sum;
+              });
+            });
+      });
+      co_return;
+    }));
+    EXPECT_EQ(sum, 65U) << "round " << round;
   }
 }
 
@@ -513,6 +547,41 @@ TEST(workers_parallel_stress, tasks_that_are_queued_while_others_help_are_polled
                 });
               },
               journal_mode::off, {2, 4});
+}
+
+// there are pieces for fifty milliseconds, all the time, and whoever calls them is back after one or two.
+TEST(workers_parallel_stress, who_helps_goes_back_to_tasks_though_pieces_are_left) {
+  const std::uint64_t most = rounds(4);
+  for (std::uint64_t round = 0; round < most && !HasFailure(); ++round) {
+    constexpr std::size_t pieces_in_all = 250;
+    struct scene {
+      counter called{0};
+      counter is_over{0};
+      std::uint64_t called_before = 0;
+    } all;
+    helped_in(crew_of(2, round), [s = &all](cx c) -> task<> {
+      auto child = co_await start(
+          c,
+          [](cx, scene* at) -> task<> {
+            for (int i = 0; i < 5; ++i) co_await yield();
+            at->called_before = at->called.load();
+            at->is_over.store(1);
+          },
+          s);
+      const auto called = [s](std::size_t) {
+        const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(200);
+        while (s->is_over.load() == 0 && std::chrono::steady_clock::now() < until) {  // asx: bounded by 200 us
+        }
+        s->called.fetch_add(1);
+      };
+      const auto waits = [s] { EXPECT_TRUE(wait_until([s] { return s->is_over.load() != 0; })) << "nobody polls"; };
+      parallel(c, [&](pieces& p) { leans_left(p, 0, pieces_in_all, called, waits); });
+      co_await join(child);
+    });
+    EXPECT_LT(all.called_before, pieces_in_all)
+        << "round " << round << ": as long as there were pieces, no task was polled";
+    EXPECT_EQ(all.called.load(), pieces_in_all);
+  }
 }
 
 // while it helps, what stands behind a worker is another one's.

@@ -110,13 +110,10 @@ struct task_lines : place, list_hook<struct region_tasks_tag>, list_hook<struct 
   task_state state = task_state::created;
   std::uint8_t waits_for = 0;  // wait_code, for reports; meaningful while parked.
   cancel_phase phase = cancel_phase::requested;
-  // Bits of one word, so that a dispatch asks for several of them at once. Six are of one poll: these three are
-  // written by its own thread alone, wherever that is,
-  bool took_waker : 1 = false;
-  bool wants_yield : 1 = false;
-  bool has_value : 1 = false;
-  bool : 0;
-  // and all others inside the gate. Bits of a number: of these GCC 12 asks for several at once, of bools one by one.
+  // Somebody asked for a cancel; for what is computed outside the gate, which looks while others ask.
+  atomic_word<bool> seems_asked{false};
+  // Written inside the gate, all of these. Bits of a number: of these GCC 12 asks for several at once, and for what
+  // stands around them in the same eight bytes, of bools one by one.
   std::uint16_t was_woken : 1 = false;
   std::uint16_t was_cancelled_in_poll : 1 = false;
   std::uint16_t has_panicked : 1 = false;
@@ -134,8 +131,13 @@ struct task_lines : place, list_hook<struct region_tasks_tag>, list_hook<struct 
 
   budget left;                      // The ordinary budget.
   std::uint32_t registrations = 0;  // Timers and waiters that may still wake it.
-  std::uint32_t home = 0;           // The worker that dispatched it last.
-  reason_slot* why = nullptr;       // Null while nobody asked for a cancel: then its epoch is 0, and 1 afterwards.
+  std::uint16_t home = 0;           // The worker that dispatched it last.
+  // Of one poll, and written by its own thread alone, wherever that is: nothing that others look at together is near.
+  bool took_waker : 1 = false;
+  bool wants_yield : 1 = false;
+  bool has_value : 1 = false;
+  bool is_computing : 1 = false;  // In a call of parallel.
+  reason_slot* why = nullptr;     // Null while nobody asked for a cancel: then its epoch is 0, and 1 afterwards.
   std::uint64_t polls = 0;
   std::uint32_t cleanup_depth = 0;  // Of the actions that users pushed,
   std::uint32_t held = 0;           // and of permits and guards.
@@ -147,9 +149,7 @@ struct task_lines : place, list_hook<struct region_tasks_tag>, list_hook<struct 
   instant asked_at;                   // When a cancel was first asked for.
   std::uint32_t cleanup_polls = 0;    // The cleanup's quota: granted at T7, then left,
   std::uint8_t cleanup_priority = 0;  // and its priority.
-  // Somebody asked for a cancel; for what is computed outside the gate, which looks while others ask.
-  atomic_word<bool> seems_asked{false};
-  status failure_code = status::ok;  // What the poll that says error means by it.
+  status failure_code = status::ok;   // What the poll that says error means by it.
 
   intrusive_list<cleanup_hook, cleanup_tag> cleanups;
   wait_queue joiners;

@@ -9,7 +9,8 @@
 //
 // `Atomic` is words::atomic; a test puts one in its place that tries every interleaving (tests/interleave).
 //
-// Cancel points: none. Threads: ring: any, and signal handlers; the rest by one at a time. Lifetime: plain value.
+// Cancel points: none. Threads: ring and would_wake: any, and signal handlers; the rest by one at a time. Lifetime:
+// plain value.
 #pragma once
 
 #include <atomic>

@@ -232,7 +232,8 @@ class worker_gate {
     // What it is out for is measured by itself alone.
     std::uint64_t entries_then = 0;  // How often it had come in when it left.
     instant left_at = instant::none();
-    std::uint64_t waited_ns = 0;  // Since then, at the gate and for others to be woken.
+    std::uint64_t waited_ns = 0;     // Since then, at the gate and for others to be woken.
+    std::uint32_t stolen_depth = 0;  // Of pieces that it computes for others.
     // What follows is written inside.
     bool is_idle = false;
     bool is_measured = false;    // What it is out for, or something around that.
@@ -261,7 +262,7 @@ class worker_gate {
   [[nodiscard]] virtual bool is_left_to_the_glance() const noexcept = 0;
   virtual void wake(std::uint64_t wanted) noexcept = 0;
   /// Of this thread, for pieces that others may compute; null: nobody would.
-  virtual piece_deck* deck() noexcept = 0;
+  virtual piece_deck* deck(bool is_nested) noexcept = 0;
 
   void shut(runtime& rt) noexcept {
     core_ = &rt;
@@ -275,7 +276,7 @@ class worker_gate {
          [](void* self, std::uint32_t depth, standing& kept) noexcept {
            static_cast<worker_gate*>(self)->step_in(depth, kept);
          },
-         [](void* self) noexcept { return static_cast<worker_gate*>(self)->deck(); }});
+         [](void* self, bool is_nested) noexcept { return static_cast<worker_gate*>(self)->deck(is_nested); }});
   }
 
   // ---- in and out
@@ -421,6 +422,14 @@ class worker_gate {
     typical_ns_ = (3 * typical_ns_ + std::min(took, most)) / 4;
   }
 
+  // As long as it takes, it is not what this thread is out for.
+  void wake_unmeasured(std::uint64_t wanted) noexcept {
+    seat* const mine = last.crew == number_ && last.is_measured ? own_seat() : nullptr;
+    if (mine == nullptr) return wake(wanted);
+    const instant before = machine_.now();
+    wake(wanted);
+    mine->waited_ns += (machine_.now() - before).ns;
+  }
   /// For one that is no worker, and looks: nobody is woken for it, and the kernel has afterwards whose standing it had.
   [[nodiscard]] standing* look_in() noexcept {
     lock_for_once();
@@ -527,6 +536,8 @@ class worker_gate {
     if (how_to_.disturbance != 0) [[unlikely]]
       pause();
     if (mine != nullptr && front_->lock.enter_as_favourite(thread_mark())) return;
+    ASX_ASSERT(mine == nullptr || mine->stolen_depth == 0,
+               "a piece of parallel calls nothing of its runtime (R-335): do it before the call, or after it");
     if (turns_) [[unlikely]]
       turns_->wait(mine == nullptr ? nobody : mine->number);
     const bool is_measured = mine != nullptr && last.is_measured;
@@ -562,14 +573,6 @@ class worker_gate {
       wake_unmeasured(wanted);
     if (how_to_.disturbance != 0) [[unlikely]]
       pause();
-  }
-  // As long as it takes, it is not what this thread is out for.
-  void wake_unmeasured(std::uint64_t wanted) noexcept {
-    seat* const mine = last.is_measured ? own_seat() : nullptr;
-    if (mine == nullptr) return wake(wanted);
-    const instant before = machine_.now();
-    wake(wanted);
-    mine->waited_ns += (machine_.now() - before).ns;
   }
   // Who was the favourite for a while may be it again soon; who was not, later and later.
   void forget_favourite() noexcept {

@@ -5,8 +5,10 @@
 //                        +--steal--> called by another worker --> over --> who waits for it goes on
 //
 // 1  A piece is called once: by who took it back, or by who stole it.
-// 2  Who waits for a stolen piece calls others meanwhile, and then sleeps; it goes on when the piece is over. Whoever
-//    called it does not touch it any more then.
+// 2  Who waits for a stolen piece calls meanwhile what that one forks, and nothing else: what it would have called
+// itself
+//    if nobody helped. Then it sleeps, and goes on when the piece is over. Whoever called it does not touch it any
+//    more.
 // 3  A ring may come in vain, or not at all when a worker is just going to sleep: one looks around once a millisecond
 //    while others are busy, so that help is late then and nothing is lost.
 //
@@ -49,11 +51,13 @@ class piece {
 
  private:
   friend class piece_deck;
-  enum : std::uint32_t { open, over, awaited };
+  friend class piece_crew;
+  enum : std::uint32_t { open, over, awaited, returned };
 
   helper help_;
   const piece_call* call_;
   piece_deck* of_;
+  atomic_word<piece_deck*> by_{nullptr};  // Who has stolen it.
   atomic_word<std::uint32_t> state_{open};
 };
 
@@ -66,10 +70,11 @@ class alignas(64) piece_deck {
   static constexpr std::size_t capacity = 256;  // More that nobody wants are called where they are forked.
 
   piece_deck() noexcept = default;
-  /// It is this thread's from now on.
-  void sit(piece_crew& crew, std::uint32_t number) noexcept {
+  /// It is this thread's from now on. `depth` counts the stolen pieces that it is in.
+  void sit(piece_crew& crew, std::uint32_t number, std::uint32_t& depth) noexcept {
     crew_ = &crew;
     number_ = number;
+    depth_ = &depth;
 #if !defined(ASX_ONE_THREAD)
     thread_ = thread_mark();
 #endif
@@ -90,14 +95,18 @@ class alignas(64) piece_deck {
   [[nodiscard]] bool seems_empty() const noexcept { return aside_.seems_empty(); }
   /// By this deck's thread.
   void call_stolen(piece& p) noexcept;
+  static void give_back(piece& p) noexcept;
   [[nodiscard]] std::uint64_t stolen() const noexcept { return stolen_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint32_t number() const noexcept { return number_; }
 
  private:
   basic_fork_deque<piece, capacity, words::atomic> aside_;
   piece_crew* crew_ = nullptr;
+#if !defined(ASX_ONE_THREAD)
   const void* thread_ = nullptr;
+#endif
   std::uint32_t number_ = 0;
+  std::uint32_t* depth_ = nullptr;
   // Pieces of others that it called. A word of a size: no machine needs a library for it. Relaxed: it is only counted.
   atomic_word<std::size_t> stolen_{0};
   thread_parker parker_;
@@ -109,9 +118,9 @@ class piece_crew {
   piece_crew(std::uint32_t workers, const bell& sleepers, void* context, void (*ring)(void* context) noexcept)
       : decks_(workers), sleepers_(sleepers), context_(context), ring_(ring) {}
 
-  /// The deck of this thread, which is worker `n`.
-  [[nodiscard]] piece_deck& deck(std::uint32_t n) noexcept {
-    decks_[n].sit(*this, n);
+  /// The deck of this thread, which is worker `n`; piece_deck::sit.
+  [[nodiscard]] piece_deck& deck(std::uint32_t n, std::uint32_t& depth) noexcept {
+    decks_[n].sit(*this, n, depth);
     return decks_[n];
   }
   [[nodiscard]] bool has_pieces() const noexcept;
@@ -125,6 +134,7 @@ class piece_crew {
  private:
   friend class piece_deck;
   [[nodiscard]] bool call_another(piece_deck& by) noexcept;
+  [[nodiscard]] piece* steal_from(piece_deck& from) noexcept;
   [[nodiscard]] ASX_ALWAYS_INLINE bool is_somebody_asleep() const noexcept {
     return !is_quiet_ && sleepers_.would_wake();
   }
