@@ -17,11 +17,10 @@ std::string hex(const digest128& d) {
 // Goes along with the journal: beside the recorded one, and counting what should not be.
 class companion {
  public:
-  explicit companion(const live_recording* recorded) {
+  explicit companion(const live_recording* recorded) : recorded_(recorded) {
     if (recorded == nullptr) return;
-    recorded_ = recorded;
-    rest_.emplace(recorded->events);
-    follower_.emplace(source_of(*rest_));
+    rest_ = span_reader(recorded->events);
+    follower_ = follower(source_of(*rest_));  // GCC 12 takes what `emplace` would end for something that was there.
   }
   companion(const companion&) = delete;
   companion& operator=(const companion&) = delete;
