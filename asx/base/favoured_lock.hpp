@@ -9,9 +9,8 @@
 // 2  The favourite's way has no exchange and no barrier: whoever comes between pays for both. Either the favourite sees
 //    that it is none any more, or the other one sees that it is in.
 // 3  A seat is of one thread: as long as that lives, no other one goes in by it. It may be made inside.
-// 4  Between two entries by `lock` no more than `passings` of those who give way go before one that waits there,
-// however
-//    many they are. Among those who come by `lock` there is no order.
+// 4  Between two entries by `lock` no more than `passings` of those who give way go before one that waits there, as
+//    many as they may be. Among those who come by `lock` there is no order.
 //
 // Cancel points: none. Threads: any. Lifetime: seats outlive the lock's use of them, and it is dropped free.
 #pragma once

@@ -12,9 +12,8 @@
 // 1  Each worker has a stack, and one of them goes on at a time until it comes to the kernel's gate and it is another
 //    one's turn there: in the middle of a poll, too. So the run is the recorded one, event by event, whatever its
 //    threads did; and a debugger that stops in it stops all of it, at the same place every time.
-// 2  What it covers is what an order covers (asx/runtime/entry_order.hpp, law 2). Words of the program's for each
-// thread
-//    are one for all workers here.
+// 2  What it covers is what an order covers (asx/runtime/entry_order.hpp, law 2). Words of the program's that each
+//    thread has are one for all workers here.
 // 3  Another program is told, by the first of these that differs: an event, if there is a recorded journal; the digest
 //    that the order keeps. An order that was kept before its first run was over has none: without a journal nothing
 //    can be said then, and that is said. It comes to its end: past the order workers take turns.

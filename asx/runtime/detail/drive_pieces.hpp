@@ -5,10 +5,9 @@
 //                        +--steal--> called by another worker --> over --> who waits for it goes on
 //
 // 1  A piece is called once: by who took it back, or by who stole it.
-// 2  Who waits for a stolen piece calls meanwhile what that one forks, and nothing else: what it would have called
-// itself
-//    if nobody helped. Then it sleeps, and goes on when the piece is over. Whoever called it does not touch it any
-//    more.
+// 2  Who waits for a stolen piece calls meanwhile what that one forks, and nothing else: what it would have called by
+//    itself if nobody helped. Then it sleeps, and goes on when the piece is over or was given back. Whoever had it does
+//    not touch it any more.
 // 3  A ring may come in vain, or not at all when a worker is just going to sleep: one looks around once a millisecond
 //    while others are busy, so that help is late then and nothing is lost.
 //
@@ -61,7 +60,6 @@ class piece {
   atomic_word<std::uint32_t> state_{open};
 };
 
-/// Of all workers of a runtime.
 class piece_crew;
 
 /// Of one worker.
@@ -112,6 +110,7 @@ class alignas(64) piece_deck {
   thread_parker parker_;
 };
 
+/// Of all workers of a runtime.
 class piece_crew {
  public:
   /// `ring` is called for a piece that somebody who sleeps could call, when `sleepers` has one.
