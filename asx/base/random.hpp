@@ -16,7 +16,14 @@
 namespace asx {
 
 /// The streams are numbered once: a draw added to one never moves another.
-enum class random_stream : std::uint32_t { tie_break = 0, steal = 1, worker_order = 2, faults = 3, select = 4, pieces = 5 };
+enum class random_stream : std::uint32_t {
+  tie_break = 0,
+  steal = 1,
+  worker_order = 2,
+  faults = 3,
+  select = 4,
+  pieces = 5
+};
 
 class splitmix64 {
  public:
