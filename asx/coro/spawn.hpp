@@ -7,7 +7,8 @@
 //     const auto& how = co_await asx::join(h);                       // outcome<T>: ok, err, cancelled or panicked
 //
 // 1  The function and its arguments are moved into the task and live until it has ended: captures of a lambda do not
-//    dangle, and a reference parameter refers to the task's own copy. An argument is not converted for one.
+//    dangle, and a reference parameter refers to the task's own copy. An argument is not converted for one, and none is
+//    left to its default.
 // 2  A refusal (region not open, limits, memory) has started nothing; function and arguments are destroyed.
 // 3  Dropping a handle forgets the result, not the task: the region still owns it, and ends only after it.
 // 4  Frame and arguments are destroyed when the task ends; the result stays for the handle.
@@ -18,6 +19,8 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
+#include <functional>
 #include <new>
 #include <optional>
 #include <source_location>
@@ -191,11 +194,19 @@ struct call_of {  // Called with what it likes: nobody can tell.
 };
 template <class R, class... Params, class... Args>
 struct call_of<R (*)(cx, Params...), Args...> {
+  // Those that an argument was given for, and then those that are left to their defaults: what a default makes is gone
+  // after the call as well, and nobody can tell it from one that stays.
+  template <std::size_t... Given, std::size_t... Left>
+  static consteval bool judge(std::index_sequence<Given...>, std::index_sequence<Left...>) {
+    using params = std::tuple<std::type_identity<Params>...>;
+    return (refers_to_copy<typename std::tuple_element_t<Given, params>::type, Args> && ...) &&
+           !(std::is_reference_v<typename std::tuple_element_t<sizeof...(Given) + Left, params>::type> || ...);
+  }
   static consteval bool judge() {
-    if constexpr (sizeof...(Params) == sizeof...(Args)) {
-      return (refers_to_copy<Params, Args> && ...);
+    if constexpr (sizeof...(Params) < sizeof...(Args)) {
+      return true;  // It cannot be called like this, and that is told elsewhere.
     } else {
-      return true;  // The rest has default arguments.
+      return judge(std::index_sequence_for<Args...>{}, std::make_index_sequence<sizeof...(Params) - sizeof...(Args)>{});
     }
   }
   static constexpr bool is_safe = judge();
@@ -210,21 +221,40 @@ struct call_of<R (*)(cx, Params...), Args...> {
   /// refer to it, as a view does to a string: that is kept.
   static constexpr bool takes_values = judge_values();
 };
+// Whatever else is said of a function, and whatever it is wrapped in, does not change what it is called with.
 template <class R, class... Params, class... Args>
 struct call_of<R (*)(cx, Params...) noexcept, Args...> : call_of<R (*)(cx, Params...), Args...> {};
 template <class R, class C, class... Params, class... Args>
 struct call_of<R (C::*)(cx, Params...), Args...> : call_of<R (*)(cx, Params...), Args...> {};
 template <class R, class C, class... Params, class... Args>
+struct call_of<R (C::*)(cx, Params...) noexcept, Args...> : call_of<R (*)(cx, Params...), Args...> {};
+template <class R, class C, class... Params, class... Args>
+struct call_of<R (C::*)(cx, Params...)&, Args...> : call_of<R (*)(cx, Params...), Args...> {};
+template <class R, class C, class... Params, class... Args>
+struct call_of<R (C::*)(cx, Params...) & noexcept, Args...> : call_of<R (*)(cx, Params...), Args...> {};
+template <class R, class C, class... Params, class... Args>
 struct call_of<R (C::*)(cx, Params...) const, Args...> : call_of<R (*)(cx, Params...), Args...> {};
+template <class R, class C, class... Params, class... Args>
+struct call_of<R (C::*)(cx, Params...) const noexcept, Args...> : call_of<R (*)(cx, Params...), Args...> {};
+template <class R, class C, class... Params, class... Args>
+struct call_of<R (C::*)(cx, Params...) const&, Args...> : call_of<R (*)(cx, Params...), Args...> {};
+template <class R, class C, class... Params, class... Args>
+struct call_of<R (C::*)(cx, Params...) const & noexcept, Args...> : call_of<R (*)(cx, Params...), Args...> {};
 template <class F, class... Args>
   requires requires { &F::operator(); }
 struct call_of<F, Args...> : call_of<decltype(&F::operator()), Args...> {};
+template <class F, class... Args>
+struct call_of<moved_value<F>, Args...> : call_of<F, Args...> {};
+template <class F, class... Args>
+struct call_of<std::reference_wrapper<F>, Args...> : call_of<std::decay_t<F>, Args...> {};
 
 /// With the function, whose captures the coroutine may use, and with the arguments if it may refer to them.
 template <class T, class F, class... Args>
 class spawned_body final : public spawned<T> {
-  static_assert(call_of<F, Args...>::is_safe,
-                "an argument would be converted for a reference parameter: spawn with the parameter's own type");
+  static_assert(
+      call_of<F, Args...>::is_safe,
+      "asx: an argument would be converted for a reference parameter, or one is left to its default, and what "
+      "it refers to would be gone: give an argument of the parameter's own type, or take it by value");
   static constexpr bool keeps_arguments = !call_of<F, Args...>::takes_values;
   using kept = std::conditional_t<keeps_arguments, std::tuple<F, Args...>, std::tuple<F>>;
 

@@ -71,6 +71,32 @@ static_assert(!detail::call_of<reads_too_fn, const char*, int>::is_safe);
 static_assert(detail::call_of<reads_fn, std::reference_wrapper<std::string>>::is_safe);
 static_assert(detail::call_of<std::remove_const_t<decltype(takes)>, const char*, std::string>::is_safe);
 
+// Nor does it slip through because of what the function is wrapped in, or of what else is said of it.
+struct often {
+  task<> operator()(cx, const std::string&) & { co_return; }
+};
+struct often_const {
+  task<> operator()(cx, const std::string&) const& { co_return; }
+};
+inline constexpr auto quiet = [](cx, const std::string&) noexcept -> task<> { co_return; };
+inline constexpr auto changes = [](cx, const std::string&) mutable noexcept -> task<> { co_return; };
+template <class F>
+inline constexpr bool is_told = detail::call_of<F, std::string>::is_safe && !detail::call_of<F, const char*>::is_safe;
+static_assert(is_told<task<> (*)(cx, const std::string&) noexcept>);
+static_assert(is_told<moved_value<reads_fn>> && is_told<std::reference_wrapper<task<>(cx, const std::string&)>>);
+static_assert(is_told<often> && is_told<often_const> && is_told<moved_value<often>>);
+static_assert(is_told<std::remove_const_t<decltype(changes)>>);
+static_assert(is_told<std::remove_const_t<decltype(quiet)>> && is_told<std::reference_wrapper<decltype(quiet)>>);
+
+// A default is made for the call, too; with an argument in its place it is the task's own copy.
+inline constexpr auto greets = [](cx, int, const std::string& = "a text that is made for the call") -> task<> {
+  co_return;
+};
+using greets_fn = std::remove_const_t<decltype(greets)>;
+static_assert(!detail::call_of<greets_fn, int>::is_safe && !detail::call_of<moved_value<greets_fn>, int>::is_safe);
+static_assert(detail::call_of<greets_fn, int, std::string>::is_safe);
+static_assert(!detail::call_of<std::remove_const_t<decltype(counts)>, const char*>::is_safe);
+
 // A parameter that is made from its argument may refer to it, although it is no reference.
 TEST(coro_spawn, keeps_what_a_view_or_a_weak_pointer_was_made_from) {
   runtime rt;

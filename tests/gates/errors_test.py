@@ -58,6 +58,26 @@ CASES = [
      "task<> g(cx, int& n) { ++n; co_return; } task<> f(cx c) { int n = 0; co_await start(c, g, n); }",
      "task<> g(cx, int* n) { ++*n; co_return; } task<> f(cx c) { int n = 0; co_await start(c, g, &n); }",
      "it cannot be called with a cx and these arguments", None),
+    ("an argument that is converted for a reference",
+     "task<> g(cx, const std::string&) { co_return; } task<> f(cx c) { co_await start(c, g, \"tea\"); }",
+     "task<> g(cx, const std::string&) { co_return; } task<> f(cx c) { co_await start(c, g, std::string(\"tea\")); }",
+     "an argument would be converted for a reference parameter", None),
+    ("an argument that is converted for a reference of a function that was moved",
+     "task<> f(cx c) { auto g = [](cx, const std::string&) -> task<> { co_return; };"
+     "co_await start(c, moved(g), \"tea\"); }",
+     "task<> f(cx c) { auto g = [](cx, const std::string&) -> task<> { co_return; };"
+     "co_await start(c, moved(g), std::string(\"tea\")); }",
+     "an argument would be converted for a reference parameter", None),
+    ("an argument that is converted for a reference of a function that throws nothing",
+     "task<> f(cx c) { auto g = [](cx, const std::string&) noexcept -> task<> { co_return; };"
+     "co_await region(c, g, \"tea\"); }",
+     "task<> f(cx c) { auto g = [](cx, const std::string&) noexcept -> task<> { co_return; };"
+     "co_await region(c, g, std::string(\"tea\")); }",
+     "an argument would be converted for a reference parameter", None),
+    ("a reference that is left to its default",
+     "task<> f(cx c) { co_await start(c, [](cx, int, const std::string& = \"tea\") -> task<> { co_return; }, 1); }",
+     "task<> f(cx c) { co_await start(c, [](cx, int, std::string = \"tea\") -> task<> { co_return; }, 1); }",
+     "one is left to its default", None),
     ("a buffer as an argument",
      "task<> g(cx, const char*) { co_return; } task<> f(cx c) { char b[9] = {}; co_await start(c, g, b); }",
      "task<> g(cx, const char*) { co_return; } task<> f(cx c) { co_await start(c, g, \"text\"); }",
