@@ -20,6 +20,8 @@
 //    that the cancel queue has no room for is tried again each millisecond.
 // 6  A panic is hidden by nothing that came before or after it, neither a timeout nor a cancel, and its text is told
 //    to whoever awaits.
+// 7  The cx is that of the task that awaits. With another one's the block would hear of the wrong cancel: it starts
+//    nothing, and panics with the place where it was written.
 //
 // Cancel points: the await, in the manner of law 2; a task that is cancelled already starts nothing. In a mask blocks
 //                and their limits work as ever.
@@ -103,11 +105,19 @@ class ASX_API region_block {
   panic_note said_{};
 };
 
+/// What a block panics with that was given the cx of another task.
+[[nodiscard]] inline panic_note not_its_own(const std::source_location& site) noexcept {
+  return {"a block was given the cx of another task: pass that of the coroutine that awaits it", site.file_name(),
+          site.line()};
+}
+
 // Gives an empty optional when `limit` is over, counted from here: it is lazy like every coroutine.
 template <class T, class F, class... Args>
 task<std::optional<typename spawned<T>::stored>> run_block(cx c, region_options how, duration limit,
                                                            std::source_location site, F f, Args... args) {
   co_await unlisted{};
+  const coro_root& awaits = co_await own_root{};
+  if (!awaits.is_of(c)) co_await end_as_panic(not_its_own(site));
   co_await checkpoint();  // A task that is cancelled starts nothing that its cancel would not reach.
   region_block block;
   auto closed = block.closed(c.now() + limit);

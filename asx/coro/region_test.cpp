@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "asx/coro/chan.hpp"
+#include "asx/coro/combine.hpp"
 #include "asx/coro/testing/lives.hpp"
 #include "asx/kernel/report.hpp"
 #include "asx/runtime/testing/program.hpp"
@@ -378,6 +379,54 @@ TEST(coro_region, runs_finalizers_before_the_await_is_over) {
     co_return 1;
   });
   EXPECT_EQ(out.value(), 1);
+}
+
+// Law 7, R-350: neither its cancel nor its limit would reach a block of another task.
+TEST(coro_region, given_the_cx_of_another_task_starts_nothing_and_says_so) {
+  using wrong_block = task<> (*)(cx, cx, int*);
+  const wrong_block all[] = {
+      [](cx, cx outer, int* n) -> task<> { co_await region(outer, sleeps, duration::hours(1), n); },
+      [](cx, cx outer, int* n) -> task<> {
+        co_await with_timeout(outer, duration::seconds(1), sleeps, duration::hours(1), n);
+      },
+      [](cx, cx outer, int* n) -> task<> {
+        const auto child = [n](cx own) { return sleeps(own, duration::hours(1), n); };
+        static_cast<void>(co_await race(outer, child));
+      },
+      [](cx, cx outer, int* n) -> task<> {
+        const auto child = [n](cx own) { return sleeps(own, duration::hours(1), n); };
+        static_cast<void>(co_await join_all(outer, child));
+      },
+      [](cx, cx outer, int* n) -> task<> {
+        const auto child = [n](cx own) { return sleeps(own, duration::hours(1), n); };
+        static_cast<void>(co_await quorum(outer, 1, child));
+      },
+      [](cx, cx outer, int* n) -> task<> {
+        const auto child = [n](cx own, int) { return sleeps(own, duration::hours(1), n); };
+        const std::vector<int> items{1};
+        co_await for_each(outer, items, 1, child);
+      },
+  };
+  for (const wrong_block& wrong : all) {
+    SCOPED_TRACE(&wrong - all);
+    runtime rt;
+    const nothing_left before(rt);
+    {
+      int ended = 0;
+      auto made = spawn_in(rt.kernel(), rt.root(), {}, [wrong, &ended](cx outer) -> task<> {
+        auto inner = co_await start(outer, wrong, outer, &ended);
+        const auto how = co_await join(inner);
+        EXPECT_TRUE(how.is_panicked());
+        if (!how.is_panicked()) co_return;
+        EXPECT_TRUE(how.panic().text.starts_with("a block was given the cx of another task")) << how.panic().text;
+      });
+      rt.run_until_quiescent();
+      EXPECT_TRUE(made.handle.is_done());
+      EXPECT_EQ(ended, 0);
+      EXPECT_EQ(rt.now(), instant{}) << "nobody slept";
+    }
+    before.check();
+  }
 }
 
 task<int> block(cx c, book_of_lives* book, region_options how) {

@@ -68,6 +68,10 @@ inline bool coro_root::run() {
   }
 }
 
+bool coro_root::is_of(const cx& c) const noexcept {
+  return c.handle() == context.handle();
+}
+
 poll_result coro_root::poll(void* context, cx&) {
   auto& self = *static_cast<coro_root*>(context);
   if (!self.run()) [[likely]]

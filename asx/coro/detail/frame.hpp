@@ -111,6 +111,9 @@ class ASX_API coro_root {
   [[nodiscard]] bool must_yield() noexcept { return ready_ops_ >= coop_limit_ && yield_now(); }
   void count_ready() noexcept { ++ready_ops_; }
 
+  /// True when `c` is that of this task.
+  [[nodiscard]] bool is_of(const cx& c) const noexcept;
+
   /// Of a task whose context is a root.
   static poll_result poll(void* context, cx& c);
   /// Where the coroutines stand, for lists: between two polls each of them but the innermost awaits the next.
