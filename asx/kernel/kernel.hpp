@@ -307,8 +307,10 @@ class ASX_API kernel {
   [[nodiscard]] std::uint64_t queued_by(place& p) noexcept { return static_cast<detail::task_record&>(p).queued_by; }
   void poll(std::uint32_t worker, place& p, dispatch_source from, instant now, std::uint64_t dispatched) noexcept;
   /// Steps of one worker in a row, as long as they are plain: `most` at most, and none once a dispatch was made at or
-  /// after `until`. How many were made.
-  std::uint64_t run_plain(std::uint32_t worker, const time_source& clock, std::uint64_t most, instant until) noexcept;
+  /// after `until`. Each takes one of `left` before it is made: other threads take of them, too, while it is out. How
+  /// many were made.
+  std::uint64_t run_plain(std::uint32_t worker, const time_source& clock, std::uint64_t& left, std::uint64_t most,
+                          instant until) noexcept;
   [[nodiscard]] place* take_stalled(std::uint32_t worker, instant now) noexcept;
   [[nodiscard]] pressure weigh() noexcept;
 
@@ -485,7 +487,7 @@ class ASX_API kernel {
   ASX_OUT_OF_THE_WAY void wake_and_tell(task_record& t, wake_code why, std::uint64_t cause) noexcept;
   void wake(slab_key key) noexcept;
   template <bool IsAlone>
-  std::uint64_t run_plain_as(std::uint32_t worker, const time_source& clock, std::uint64_t most,
+  std::uint64_t run_plain_as(std::uint32_t worker, const time_source& clock, std::uint64_t& left, std::uint64_t most,
                              instant until) noexcept;
   void run_dispatch(task_record& t) noexcept;
   [[nodiscard]] bool prepare_poll(task_record& t) noexcept;

@@ -159,14 +159,17 @@ void kernel::poll(std::uint32_t worker, place& p, dispatch_source, instant now, 
 // A loop of its own for the plainest dispatches, which are most of them: nobody listens, nothing is due, nothing waits
 // but in the ready lane, or in the cancel lane. What is done is what worker_step and poll do; what they look for
 // besides cannot be there.
-std::uint64_t kernel::run_plain(std::uint32_t worker, const time_source& clock, std::uint64_t most,
+std::uint64_t kernel::run_plain(std::uint32_t worker, const time_source& clock, std::uint64_t& left, std::uint64_t most,
                                 instant until) noexcept {
-  return is_shared() ? run_plain_as<false>(worker, clock, most, until) : run_plain_as<true>(worker, clock, most, until);
+  if (is_shared()) return run_plain_as<false>(worker, clock, left, most, until);
+  const std::uint64_t done = run_plain_as<true>(worker, clock, left, std::min(left, most), until);
+  left -= done;
+  return done;
 }
 
 template <bool IsAlone>
-std::uint64_t kernel::run_plain_as(std::uint32_t worker, const time_source& clock, std::uint64_t most,
-                                   instant until) noexcept {
+std::uint64_t kernel::run_plain_as(std::uint32_t worker, const time_source& clock, [[maybe_unused]] std::uint64_t& left,
+                                   std::uint64_t most, instant until) noexcept {
   ASX_ASSERT(current_ == nullptr, "one task is polled at a time");
   std::uint64_t done = 0;
   if (!is_quiet() || rejects() || !sched_.is_plain()) return 0;
@@ -178,6 +181,9 @@ std::uint64_t kernel::run_plain_as(std::uint32_t worker, const time_source& cloc
   task_record* again = nullptr;  // It yields, and nobody else waits: it goes round without a place in the lane.
   for (; done < most; ++done) {  // asx: bounded by `most`
     if (until <= now_) break;    // By the time of the dispatch before, as the drive itself decides.
+    if constexpr (!IsAlone) {
+      if (left == 0) break;  // Others have taken them since.
+    }
     if (reads_clock) {
       if (may_be_late && !has_deadlines()) {
         is_late_ = true;
@@ -194,6 +200,7 @@ std::uint64_t kernel::run_plain_as(std::uint32_t worker, const time_source& cloc
       if (p == nullptr) break;
       fetch_ahead(turn.after_cancel(p->priority()));
     }
+    if constexpr (!IsAlone) --left;
     again = nullptr;
     auto& t = static_cast<task_record&>(*p);
     t.home = static_cast<std::uint16_t>(worker);

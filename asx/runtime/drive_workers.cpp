@@ -29,7 +29,6 @@ namespace {
 
 constexpr std::uint32_t most_workers = 64;              // A bit each in one word.
 constexpr duration glance = duration::milliseconds(1);  // How long a task waits at most for who looks around.
-constexpr std::uint64_t in_a_batch = 32;                // Plain dispatches, before everything is looked at again.
 constexpr std::uint64_t worth_help_ns = 1'000;          // Who is out for less does it faster than it is handed over.
 using detail::nobody;
 
@@ -343,7 +342,7 @@ class threaded_runtime::crew final : public detail::worker_gate {
     enter();
     run_ = {};
     is_limited_ = false;
-    most_ = most;
+    left_ = most;
     how_ = how;
     is_running_ = true;
     in_run_ = 1;
@@ -357,7 +356,7 @@ class threaded_runtime::crew final : public detail::worker_gate {
       enter();
     }
     if (how_to_.record != nullptr && has_called_.load(std::memory_order_relaxed)) how_to_.record->spoil();
-    if (is_limited_) run_.steps = most_;  // Those that somebody asked for and did not need are gone, too.
+    run_.steps = is_limited_ ? most : most - left_;
     const run_result out = run_;
     if (is_ordered()) note_end_of_run();
     leave();
@@ -394,23 +393,18 @@ class threaded_runtime::crew final : public detail::worker_gate {
   void work(seat& mine) noexcept {
     kernel& k = core_->kernel();
     while (is_running_) {  // asx: bounded by the most steps of a run
-      if (run_.steps >= most_) {
+      if (left_ == 0) {    // Each was begun: none is asked for before somebody needs it.
         is_limited_ = true;
         return end_run(status::ok);
       }
       if (const status s = core_->before_step(); s != status::ok) return end_run(s);
       if (how_.limit <= k.now()) return end_run(status::ok);
       if (is_worth_a_step(mine)) {
-        const std::uint64_t asked = std::min(most_ - run_.steps, in_a_batch);
-        run_.steps += asked;  // Before: others must not do them, too.
-        const std::uint64_t done = core_->step_plainly(mine.number, asked, how_.limit);
-        run_.steps -= asked - done;
-        if (done != 0) continue;
-        if (run_.steps >= most_) continue;  // Somebody else took what was left.
-        ++run_.steps;
+        if (core_->step_plainly(mine.number, left_, how_.limit) != 0) continue;
+        --left_;  // Before: others must not do it, too.
         // A cancel that still waits for room after a step waits for others: it is no reason to step again.
         if (!core_->step(mine.number).is_idle || k.has_calls()) continue;
-        --run_.steps;  // Waiting is no work.
+        ++left_;  // Waiting is no work.
       }
       if (computes_along(mine)) continue;
       if (!rest(mine)) return end_run(status::ok);
@@ -537,7 +531,7 @@ class threaded_runtime::crew final : public detail::worker_gate {
   bool is_running_ = false;
   std::uint32_t in_run_ = 0;
   std::uint64_t runs_ = 0;
-  std::uint64_t most_ = 0;
+  std::uint64_t left_ = 0;  // Of the steps of a run.
   patience how_{};
   run_result run_{};
   duration longest_ = duration::max();  // How long the first of them would sleep, past the order on one thread.

@@ -130,12 +130,12 @@ std::optional<instant> runtime_core::worth_waiting(const patience& how) noexcept
   return earlier(earlier(due, how.limit), forced_at_);
 }
 
-std::uint64_t runtime_core::step_plainly(std::uint32_t worker, std::uint64_t most, instant until) noexcept {
+std::uint64_t runtime_core::step_plainly(std::uint32_t worker, std::uint64_t& left, instant until) noexcept {
   if (config_.policy.is_on || is_observed()) return 0;
   const clock_port& c = config_.clock;
   const time_source time = is_virtual() ? time_source{} : time_source{c.context, c.read, c.may_be_late};
   kernel_.set_time(now());
-  return kernel_.run_plain(worker, time, std::min(most, plain_in_a_row), earlier(until, forced_at_));
+  return kernel_.run_plain(worker, time, left, plain_in_a_row, earlier(until, forced_at_));
 }
 
 status runtime_core::before_step() noexcept {
@@ -306,7 +306,8 @@ run_result runtime_core::run(std::uint64_t max_steps, const patience& how) noexc
       strengthen();
     if (how.limit <= kernel_.now()) break;  // A grace is over, whoever is still busy.
     if (is_alone && !is_observed() && --until_plain == 0) {
-      const std::uint64_t done = step_plainly(0, max_steps - out.steps, how.limit);
+      std::uint64_t left = max_steps - out.steps;
+      const std::uint64_t done = step_plainly(0, left, how.limit);
       out.steps += done;
       until_plain = done == 0 ? steps_before_plain : 1;  // Where nothing is plain, it is not looked for at every step.
       if (done != 0) {                                   // The grace may be over by now.

@@ -158,8 +158,9 @@ class ASX_API runtime_core {
   void hire(const crew_port& crew) noexcept { crew_ = crew; }
   /// Why a run cannot go on: resource_exhausted, or ok. Ends a grace that is over.
   [[nodiscard]] status before_step() noexcept;
-  /// Plain dispatches of that worker in a row, if there are any; how many there were.
-  [[nodiscard]] std::uint64_t step_plainly(std::uint32_t worker, std::uint64_t most, instant until) noexcept;
+  /// Plain dispatches of that worker in a row, if there are any, each of which takes one of `left` before; how many
+  /// there were.
+  [[nodiscard]] std::uint64_t step_plainly(std::uint32_t worker, std::uint64_t& left, instant until) noexcept;
   /// When something comes by itself that is worth waiting for; empty when nothing does, as far as `how` says.
   [[nodiscard]] std::optional<instant> worth_waiting(const patience& how) noexcept;
 
