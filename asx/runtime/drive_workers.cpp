@@ -355,7 +355,10 @@ class threaded_runtime::crew final : public detail::worker_gate {
       park(seats_[0], duration::max());
       enter();
     }
-    if (how_to_.record != nullptr && has_called_.load(std::memory_order_relaxed)) how_to_.record->spoil();
+    // A word may be taken in before its speaker comes to ring for it, and a ring may be heard before its word is.
+    if (how_to_.record != nullptr && (has_called_.load(std::memory_order_relaxed) || core_->inbox().has_heard())) {
+      how_to_.record->spoil();
+    }
     run_.steps = is_limited_ ? most : most - left_;
     const run_result out = run_;
     if (is_ordered()) note_end_of_run();

@@ -123,6 +123,7 @@ void inbox::take() noexcept {
     if (!extension::has_trace(home_, events_of_a_word)) return put_back(oldest);
     // Out of the stack first: it may be pushed again as soon as it was heard.
     foreign_slot& one = *std::exchange(oldest, static_cast<foreign_slot*>(oldest->next));
+    has_heard_ = true;
     do_as_said(one, detail::inbox_core::hear(one));
   }
 }

@@ -169,6 +169,8 @@ class ASX_API inbox {
   /// Calls in flight: their results have not arrived.
   [[nodiscard]] std::uint32_t calls() const noexcept { return calls_; }
   [[nodiscard]] std::uint32_t open_handles() const noexcept { return open_; }
+  /// Whether handles have said anything that was taken in.
+  [[nodiscard]] bool has_heard() const noexcept { return has_heard_; }
 
  private:
   static void take_in(void* self) noexcept { static_cast<inbox*>(self)->take(); }
@@ -186,6 +188,7 @@ class ASX_API inbox {
   arrival_feed feed_;
   std::uint32_t max_handles_;
   bool is_live_;
+  bool has_heard_ = false;
   std::uint32_t open_ = 0;
   std::uint32_t calls_ = 0;
   std::uint64_t last_number_ = 0;

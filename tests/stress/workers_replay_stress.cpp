@@ -148,6 +148,42 @@ TEST(workers_replay_stress, an_order_with_others_in_it_is_not_complete) {
   }));
 }
 
+// A word is taken in by a worker that looks for itself before its speaker comes to ring for it; the run may be over by
+// then.
+TEST(workers_replay_stress, an_order_in_which_a_word_was_taken_in_is_not_complete_though_nobody_rang) {
+  const std::uint64_t most = rounds(50);
+  for (std::uint64_t round = 0; round < most && !HasFailure(); ++round) {
+    entry_order order;
+    bool was_complete = false;
+    {
+      threaded_runtime rt({.workers = 1, .record = &order}, config_of(journal_mode::off, round));
+      const hang_guard guard(rt->kernel());
+      std::atomic<std::uint32_t> looks{0};
+      auto busy = spawn_in(rt->kernel(), rt->root(), {}, [&looks](cx) -> task<> {
+        while (true) {
+          looks.fetch_add(1, std::memory_order_relaxed);
+          co_await yield();
+        }
+      });
+      ASSERT_EQ(busy.code, status::ok);
+      foreign_handle h;
+      ASSERT_EQ(rt->foreign(busy.handle.task(), h), status::ok);
+      std::thread speaker([&] {
+        while (looks.load(std::memory_order_relaxed) < 10) std::this_thread::yield();
+        h.cancel();
+      });
+      EXPECT_EQ(rt->run_until_quiescent(UINT64_MAX).ended, status::ok);
+      was_complete = order.is_complete();
+      speaker.join();
+      h.drop();
+      busy.handle.drop();
+      expect_end(rt, "a word");
+    }
+    EXPECT_FALSE(was_complete) << "round " << round;
+    EXPECT_FALSE(order.is_complete()) << "round " << round;
+  }
+}
+
 // ---- the journal is one legal order ---------------------------------------------------------------------------------
 
 // Channels, semaphores, mutexes and notifies, told a second time from what the journal says of them.
