@@ -527,4 +527,15 @@ void* channel_core::commit_evicting() noexcept {
   return shell;
 }
 
+// It is no place of the ring yet that the next value would not be put on.
+void channel_core::take_back() noexcept {
+  if (destroy_ == nullptr) return;
+  const bool before = std::exchange(is_busy_, true);
+  is_taking_back_ = true;
+  destroy_(tail());
+  is_taking_back_ = false;
+  is_busy_ = before;
+  free_if_done();
+}
+
 }  // namespace asx

@@ -243,6 +243,10 @@ class ASX_API channel_core final : public thing {
   /// The value at `tail` is queued, and the one at `head` was moved out: the caller destroys it at the place that this
   /// returns, and then says put_down.
   [[nodiscard]] void* commit_evicting() noexcept;
+  /// The value at `tail` is not sent after all: it ends there, and nothing is put into the ring meanwhile. The
+  /// channel may be gone afterwards.
+  void take_back() noexcept;
+  [[nodiscard]] bool is_taking_back() const noexcept { return is_taking_back_; }
   void add_sender() noexcept;
   void drop_sender(sender_core& from) noexcept;
 
@@ -319,6 +323,8 @@ class ASX_API channel_core final : public thing {
     for (std::uint32_t i = 0; i < slots_; ++i) visit(static_cast<void*>(ring_ + std::size_t{i} * stride_));
   }
   [[nodiscard]] bool has_destroy() const noexcept { return destroy_ != nullptr; }
+  /// Grows with every permit, message and receipt: for who has to know that there was none while user code ran.
+  [[nodiscard]] std::uint64_t traffic() const noexcept { return last_permit_ + sent_ + aborted_ + received_; }
 
   void inspect(channel_report& out) const noexcept;
   [[nodiscard]] channel_id id() const noexcept { return channel_id{number}; }
@@ -433,10 +439,11 @@ class ASX_API channel_core final : public thing {
   std::uint32_t free_;  // Slots that are neither queued nor reserved; the reserved ones are what is left.
   bool is_open_;        // Quiet, with a receiver, and nobody waits.
   bool is_receiver_dropped_ = false;
-  const bool is_quiet_;        // Nobody listens: the ways through the header are taken.
-  bool is_busy_ = false;       // Values are being destroyed: it is not freed before the end of that.
-  std::uint32_t in_hand_ = 0;  // Values that left the ring and are not destroyed yet,
-  std::uint32_t shells_ = 0;   // and the places left since the first of them was, which take up room.
+  const bool is_quiet_;          // Nobody listens: the ways through the header are taken.
+  bool is_busy_ = false;         // Values are being destroyed: it is not freed before the end of that.
+  bool is_taking_back_ = false;  // One of them lies at `tail`.
+  std::uint32_t in_hand_ = 0;    // Values that left the ring and are not destroyed yet,
+  std::uint32_t shells_ = 0;     // and the places left since the first of them was, which take up room.
   permit_slot* free_permits_ = nullptr;
   std::uint64_t last_permit_ = 0;  // As many were reserved.
   std::uint64_t sent_ = 0;

@@ -20,6 +20,9 @@
 // a value that is not delivered comes back to the caller; refusals come in a fixed order.
 // R-121      values are destroyed after the state has changed: their destructors may use the channel.
 // R-240      a move that throws leaves channel and permit as they were.
+// R-340      a new message that leaves again because the eviction of the oldest threw is in the way while it is
+//            destroyed: sends are refused as reentrant, by permits too. All else may be done.
+// R-341      the move of a message into or out of a channel must not use that channel; this is asserted.
 // R-300      closing is dropping. The last sender's end lets the rest be received, then disconnected; the end of the
 //            receiver discards what is queued. A receiver that wants no more and loses nothing has its senders end -
 //            cancels their region, tells them by a watch - and receives until disconnected; one that was cancelled
@@ -101,6 +104,16 @@ template <class End>
 template <class T>
 inline constexpr bool is_plain = std::is_trivially_copyable_v<T> && std::is_trivially_move_constructible_v<T>;
 
+/// A value that was not sent after all is still where the next one would be put.
+template <class T>
+ASX_ALWAYS_INLINE bool is_in_the_way([[maybe_unused]] const channel_core* c) noexcept {
+  if constexpr (std::is_nothrow_move_constructible_v<T>) {
+    return false;
+  } else {
+    return c != nullptr && c->has_receiver() && c->is_taking_back();
+  }
+}
+
 /// How many of those can be taken at once, up to `most`; 0: one by one.
 template <class T>
 ASX_ALWAYS_INLINE std::uint32_t run_at_head([[maybe_unused]] const channel_core& c,
@@ -111,6 +124,30 @@ ASX_ALWAYS_INLINE std::uint32_t run_at_head([[maybe_unused]] const channel_core&
   } else {
     return 0;
   }
+}
+
+/// Around a move into or out of a channel, which has not let go of the value or does not know of it yet.
+template <class T>
+class unused_meanwhile {
+ public:
+  ASX_ALWAYS_INLINE explicit unused_meanwhile(const channel_core& c) noexcept {
+    if constexpr (!is_plain<T>) before_ = c.traffic();
+  }
+  ASX_ALWAYS_INLINE void check([[maybe_unused]] const channel_core& c) const noexcept {
+    if constexpr (!is_plain<T>) ASX_ASSERT(c.traffic() == before_, "the move of a message does not use its channel");
+  }
+
+ private:
+  std::uint64_t before_ = 0;
+};
+
+/// Moves `value` to the tail.
+template <class T>
+ASX_ALWAYS_INLINE void place(channel_core& c, T& value) {
+  const unused_meanwhile<T> here(c);
+  new (c.tail_for<T>()) T(std::move(value));
+  here.check(c);
+  if constexpr (!is_plain<T>) ASX_ASSERT(c.has_receiver(), "the move of a message does not end its channel");
 }
 
 /// The slot of a value that was moved out comes back.
@@ -126,7 +163,9 @@ ASX_ALWAYS_INLINE void finish(channel_core& c) {
 /// Moves the oldest value out, and gives its slot back.
 template <class T>
 ASX_ALWAYS_INLINE recv_result<T> take_from(channel_core& c) {
+  const unused_meanwhile<T> here(c);
   recv_result<T> out{status::ok, std::optional<T>(std::in_place, std::move(*std::launder(c.head_as<T>())))};
+  here.check(c);
   finish<T>(c);
   return out;
 }
@@ -141,7 +180,8 @@ class [[nodiscard("a permit is sent or aborted")]] send_permit {
   send_permit& operator=(send_permit&&) noexcept = default;  // A permit that is overwritten is aborted.
   ~send_permit() = default;                                  // So is one that goes away unresolved.
 
-  /// ok: queued. disconnected, obligation_already_resolved: `value` is handed back.
+  /// ok: queued. disconnected, obligation_already_resolved: `value` is handed back. So it is with
+  /// reentrant, and the permit is as it was.
   ASX_ALWAYS_INLINE send_result<T> send(T value) {
     const short_stay here(gate_to(*this));
     return send_now(value);
@@ -163,7 +203,8 @@ class [[nodiscard("a permit is sent or aborted")]] send_permit {
     channel_core* const c = core_.held_in();
     if (c == nullptr) return {core_.refuse_again(), std::optional<T>(std::in_place, std::move(value))};
     if (!c->has_receiver()) return hand_back(*c, value);
-    new (c->tail_for<T>()) T(std::move(value));
+    if (detail::is_in_the_way<T>(c)) return {status::reentrant, std::optional<T>(std::in_place, std::move(value))};
+    detail::place<T>(*c, value);
     c->commit(core_);
     return {};
   }
@@ -259,7 +300,7 @@ class sender {
           continue;
         }
       }
-      new (core->tail_for<T>()) T(std::move(rest.front()));
+      detail::place<T>(*core, rest.front());
       core->commit_in_turn();
       rest = rest.subspan(1);
     }
@@ -272,18 +313,21 @@ class sender {
     channel_core* const core = core_.get();
     bool evicts = false;
     out.code = core == nullptr ? core_.why_not() : core->admit_evicting(evicts);
+    if (detail::is_in_the_way<T>(core)) out.code = status::reentrant;
     if (out.code != status::ok) {
       out.value.emplace(std::move(value));
       return out;
     }
-    T* const placed = new (core->tail_for<T>()) T(std::move(value));
+    detail::place<T>(*core, value);
     if (!evicts) {
       core->commit_now();
       return out;
     }
-    unplaced guard{placed};
+    unplaced guard{core};
+    const detail::unused_meanwhile<T> here(*core);
     out.evicted.emplace(std::move(*std::launder(core->head_as<T>())));
-    guard.value = nullptr;
+    here.check(*core);
+    guard.core = nullptr;
     void* const shell = core->commit_evicting();
     if constexpr (!std::is_trivially_destructible_v<T>) {
       std::destroy_at(static_cast<T*>(shell));  // Inside: its place is free before anybody else looks for one.
@@ -326,17 +370,18 @@ class sender {
   }
   ASX_ALWAYS_INLINE send_result<T> send_now(T& value) {
     channel_core* const core = core_.get();
-    const status s = core == nullptr ? core_.why_not() : core->admit_now();
+    status s = core == nullptr ? core_.why_not() : core->admit_now();
+    if (detail::is_in_the_way<T>(core)) s = status::reentrant;
     if (s != status::ok) return {s, std::optional<T>(std::in_place, std::move(value))};
-    new (core->tail_for<T>()) T(std::move(value));
+    detail::place<T>(*core, value);
     core->commit_now();
     return {};
   }
 
   struct unplaced {  // A move that throws leaves the ring as it was.
-    T* value;
+    channel_core* core;
     ~unplaced() {
-      if (value != nullptr) std::destroy_at(value);
+      if (core != nullptr) core->take_back();
     }
   };
   sender_core core_;
@@ -434,7 +479,9 @@ class receiver {
   template <class Optional>
   [[nodiscard]] ASX_ALWAYS_INLINE Optional recv_now() {
     channel_core& core = core_.there();
+    const detail::unused_meanwhile<T> here(core);
     Optional out(std::in_place, std::move(*std::launder(core.head_as<T>())));
+    here.check(core);
     detail::finish<T>(core);
     return out;
   }
@@ -452,7 +499,9 @@ class receiver {
   ASX_ALWAYS_INLINE void take_now(std::optional<T>& out) {
     channel_core* const core = core_.get();
     if (core == nullptr || core->try_recv() != status::ok) return;
+    const detail::unused_meanwhile<T> here(*core);
     out.emplace(std::move(*std::launder(core->head_as<T>())));
+    here.check(*core);
     detail::finish<T>(*core);
   }
 

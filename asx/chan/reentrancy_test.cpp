@@ -319,6 +319,41 @@ TEST(channel_reentrancy, limits_and_capacities_do_not_wrap) {
   EXPECT_EQ(rt.kernel().state_hash(), before);
 }
 
+// A message that does something when it is moved.
+struct restless {
+  explicit restless(std::function<void()>* call) : on_move(call) {}
+  restless(restless&& other) noexcept : on_move(other.on_move) {
+    if (on_move != nullptr && *on_move) std::exchange(*on_move, nullptr)();
+  }
+  restless& operator=(restless&&) = delete;
+  ~restless() = default;
+  std::function<void()>* on_move;
+};
+
+// both would have said ok, and one message would have lain on the other.
+using channel_reentrancy_death_test = ::testing::Test;
+TEST(channel_reentrancy_death_test, a_move_into_or_out_of_a_channel_that_uses_the_channel_is_found) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  runtime rt;
+  auto [code, tx, rx] = channel<restless>(rt.kernel(), rt.root(), 4);
+  ASSERT_EQ(code, status::ok);
+  const char* const found = "the move of a message does not";
+  std::function<void()> call;
+  const auto sends = [&to = tx] { static_cast<void>(to.try_send(restless(nullptr))); };
+  const auto receives = [&from = rx] { static_cast<void>(from.try_recv()); };
+  const auto ends = [&from = rx] { from.drop(); };
+  for (const std::function<void()>& deed : {std::function<void()>(sends), std::function<void()>(ends)}) {
+    EXPECT_DEATH((call = deed, static_cast<void>(tx.try_send(restless(&call)))), found);
+    EXPECT_DEATH((call = deed, static_cast<void>(tx.send_evict_oldest(restless(&call)))), found);
+    send_permit<restless> permit;
+    ASSERT_EQ(tx.try_reserve(permit), status::ok);
+    EXPECT_DEATH((call = deed, static_cast<void>(permit.send(restless(&call)))), found);
+  }
+  ASSERT_EQ(tx.try_send(restless(&call)).code, status::ok);
+  ASSERT_EQ(tx.try_send(restless(&call)).code, status::ok);
+  EXPECT_DEATH((call = receives, static_cast<void>(rx.try_recv())), found);
+}
+
 #if defined(__cpp_exceptions)
 // an exception elsewhere is no excuse.
 TEST(channel_reentrancy, a_leak_is_a_leak_though_the_host_is_unwinding) {

@@ -120,11 +120,14 @@ class [[nodiscard("a tracked permit is sent or aborted: forgetting it panics the
   ~tracked_permit() = default;
 
   /// ok and a proof. disconnected: the obligation is aborted; obligation_already_resolved, obligation_leaked (its
-  /// region has swept): `value` is handed back.
+  /// region has swept): `value` is handed back. So it is with reentrant (R-340), and the permit is as it was.
   tracked_result<T> send(T value) {
     const inside in(core_.gate());
     if (const status s = core_.admit_send(); s != status::ok) return hand_back(s, value);
-    new (core_.held_in()->tail_for<T>()) T(std::move(value));
+    if (detail::is_in_the_way<T>(core_.held_in())) {
+      return {status::reentrant, std::optional<T>(std::in_place, std::move(value)), {}};
+    }
+    detail::place<T>(*core_.held_in(), value);
     return {status::ok, {}, core_.commit()};
   }
   /// As send, by the name that a plain permit has for it: neither fails for room (R-64).

@@ -241,7 +241,8 @@ runtime_config unheard() {
   return config;
 }
 
-// A message whose move uses the channel that it is sent through.
+// A message whose first move uses the channel that it is sent through: the one to the permit. The move from there into
+// the channel must not.
 struct meddler {
   explicit meddler(int n) : number(std::make_unique<int>(n)) {}
   meddler(meddler&& other) noexcept {
@@ -253,7 +254,7 @@ struct meddler {
   static inline status answer = status::ok;
 };
 
-TEST(coro_prompt, a_move_that_uses_its_channel_finds_a_slot_taken_and_loses_nothing) {
+TEST(coro_prompt, a_move_on_the_way_to_a_permit_may_use_its_channel_and_finds_a_slot_taken) {
   for (const std::uint32_t capacity : {1U, 3U}) {
     runtime rt(unheard());
     auto [code, tx, rx] = channel<meddler>(rt.kernel(), rt.root(), capacity);
