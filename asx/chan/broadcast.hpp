@@ -214,16 +214,30 @@ class broadcast_receiver {
     std::uint64_t skipped = 0;
     const status s = at_.poll_recv(*core, skipped, c, w);
     if (s != status::ok) return {s, {}, skipped};
-    return copy(*core);
+    broadcast_result<T> out;
+    copy(*core, out);
+    return out;
+  }
+  /// As poll_recv, but copies nothing: ok when try_into would give a value now.
+  [[nodiscard]] status poll_ready(cx& c, broadcast_wait& w, std::uint64_t& skipped) noexcept {
+    const inside in(at_.gate());
+    skipped = 0;
+    if (broadcast_core* const core = at_.get(); core != nullptr) return at_.poll_recv(*core, skipped, c, w);
+    w.leave();
+    return at_.poll_gone(c);
   }
   /// ok, lagged, stale_handle, disconnected, empty.
   broadcast_result<T> try_recv() {
+    broadcast_result<T> out;
+    try_into(out);
+    return out;
+  }
+  /// The same, made where it is wanted; `out` is empty.
+  void try_into(broadcast_result<T>& out) {
     const inside in(at_.gate());
     broadcast_core* const core = at_.get();
-    std::uint64_t skipped = 0;
-    const status s = core == nullptr ? at_.why_not() : at_.try_recv(*core, skipped);
-    if (s != status::ok) return {s, {}, skipped};
-    return copy(*core);
+    out.code = core == nullptr ? at_.why_not() : at_.try_recv(*core, out.skipped);
+    if (out.code == status::ok) copy(*core, out);
   }
   /// What waits for this one, missed values included.
   [[nodiscard]] std::uint64_t backlog() const noexcept {
@@ -246,13 +260,11 @@ class broadcast_receiver {
   friend struct broadcast_ends;
   broadcast_receiver(broadcast_core& core, std::uint64_t cursor) noexcept : at_(core, cursor) {}
 
-  broadcast_result<T> copy(broadcast_core& core) {
-    broadcast_result<T> out;
+  void copy(broadcast_core& core, broadcast_result<T>& out) {
     const hub_hold held(core);
     const std::uint64_t at = at_.cursor();
     out.value.emplace(*std::launder(static_cast<const T*>(core.place_of(at))));
     at_.deliver(core, at);
-    return out;
   }
 
   cursor_end at_;

@@ -168,6 +168,68 @@ TEST_P(coro_chan_throws, a_hand_over_that_throws_stays_in_its_offer) {
   }
 }
 
+// A value that can be copied, and whose copies and moves throw when its fuse says so.
+class wary {
+ public:
+  wary(int number, fuse& f) noexcept : number_(number), fuse_(&f) {}
+  wary(const wary& from) : number_(from.number_), fuse_(from.fuse_) {
+    if (fuse_->left != fuse::none && fuse_->left-- == 0) throw std::runtime_error("the copy fails");
+  }
+  wary(wary&& from) : wary(static_cast<const wary&>(from)) {}
+  wary& operator=(const wary&) = delete;
+  wary& operator=(wary&&) = delete;
+  ~wary() = default;
+  [[nodiscard]] int number() const { return number_; }
+
+ private:
+  int number_;
+  fuse* fuse_;
+};
+
+// Goal:   what a broadcast gives is the next one still when its copy throws, whichever way it is asked for.
+// Method: each way fails once, and then succeeds with the one copy that it makes.
+TEST_P(coro_chan_throws, a_broadcast_that_throws_gives_the_same_value_again) {
+  enum class way { awaits, attempts, selects, both };
+  for (const way how : {way::awaits, way::attempts, way::selects, way::both}) {
+    SCOPED_TRACE(static_cast<int>(how));
+    play([how](cx c, sender<bomb>, receiver<bomb>, fuse* f) -> task<> {
+      auto [code, tx, rx] = broadcast<wary>(c, 2);
+      EXPECT_EQ(code, status::ok);
+      EXPECT_EQ(tx.send(wary(7, *f)).code, status::ok);
+      int failed = 0;
+      int got = 0;
+      for (bool has_thrown = true; has_thrown && failed < 10;) {
+        f->left = failed;
+        has_thrown = false;
+        try {
+          if (how == way::awaits) {
+            const auto news = co_await recv(rx);
+            got = news.value->number();
+          } else if (how == way::attempts) {
+            const auto told = co_await attempt(recv(rx));
+            got = told.value->value->number();
+          } else if (how == way::selects) {
+            const auto won = co_await select(recv(rx), sleep(duration::seconds(1)));
+            got = std::get<0>(won).value->number();
+          } else {
+            const auto told = co_await attempt(select(sleep(duration::seconds(1)), recv(rx)));
+            got = std::get<1>(*told.value).value->number();
+          }
+        } catch (const std::runtime_error&) {
+          has_thrown = true;
+        }
+        f->left = fuse::none;
+        if (!has_thrown) break;
+        ++failed;
+        EXPECT_EQ(rx.backlog(), 1U) << "it was not received";
+      }
+      EXPECT_EQ(got, 7);
+      EXPECT_EQ(failed, 1) << "one copy is all that a receive makes";
+      EXPECT_EQ(rx.backlog(), 0U);
+    });
+  }
+}
+
 // Goal:   a send whose move throws holds no slot afterwards, also while the operation that was awaited has a name.
 TEST_P(coro_chan_throws, a_send_that_throws_keeps_no_slot_though_it_has_a_name) {
   play([](cx, sender<bomb> tx, receiver<bomb> rx, fuse* f) -> task<> {

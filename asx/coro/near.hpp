@@ -6,6 +6,7 @@
 //     co_await asx::hand_over(tx, value);                       // rendezvous: over when the receiver has it
 //
 // Laws: as asx/chan. That the other side is gone is an answer here, not an error; hand_over ends with disconnected.
+// What a broadcast gives is copied once, to where it goes, and is the next one still when that throws.
 // What a rendezvous hands over is moved once, from its offer to where it goes, and stays there when that throws
 // . Among threads it is moved twice, because the sender may go in between: it is lost when the second one
 // throws.
@@ -13,6 +14,7 @@
 // Cancel points: all of them. Threads: the runtime's. Lifetime: the ends outlive the operation.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -103,19 +105,40 @@ template <class T>
 class listen_op {
  public:
   explicit listen_op(broadcast_receiver<T>& rx) noexcept : rx_(&rx) {}
-  status poll(cx& c) {
-    broadcast_result<T> got = rx_->poll_recv(c, wait_);
-    const status s = got.code;
-    if (s != status::ok && s != status::lagged && s != status::disconnected) return s;
-    got_.emplace(std::move(got));
+  // Nobody else receives with this end: what it found is there when it is taken, or was overwritten, which is told.
+  status poll(cx& c) noexcept {
+    std::uint64_t skipped = 0;
+    const status s = rx_->poll_ready(c, wait_, skipped);
+    if (s != status::lagged && s != status::disconnected) return s;
+    found_ = {s, skipped};
     return status::ok;
   }
-  broadcast_result<T> take() { return std::move(*got_); }
+  broadcast_result<T> take() {
+    broadcast_result<T> out;
+    fill(out);
+    return out;
+  }
+  /// The same where there is an empty one, for what must not be moved again.
+  void take_into(broadcast_result<T>& out)
+    requires(!std::is_nothrow_move_constructible_v<T>)
+  {
+    fill(out);
+  }
 
  private:
+  void fill(broadcast_result<T>& out) {
+    if (found_.code == status::ok) return rx_->try_into(out);
+    out.code = std::exchange(found_.code, status::ok);
+    out.skipped = found_.skipped;
+  }
+
+  struct finding {
+    status code = status::ok;
+    std::uint64_t skipped = 0;
+  };
   broadcast_receiver<T>* rx_;
   broadcast_wait wait_;
-  std::optional<broadcast_result<T>> got_;
+  finding found_;  // ok: a value, which is still where it was.
 };
 
 template <class T>
