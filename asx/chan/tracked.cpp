@@ -16,9 +16,10 @@ int exceptions_in_flight() noexcept {
 
 }  // namespace
 
-void tracked_core::take(permit_core& permit) noexcept {
+void tracked_core::take(permit_core& permit, const std::source_location& site) noexcept {
   if (permit_.number_ != 0) drop();
   obligation_ = permit.slot_->obligation;
+  site_ = site;
   exceptions_ = exceptions_in_flight();
   permit_ = std::move(permit);
 }
@@ -35,6 +36,7 @@ status tracked_core::of(kernel& k, const permit_name& name, obligation_handle ob
   }
   out.permit_ = std::move(named);
   out.obligation_ = obligation;
+  out.site_ = {};
   out.exceptions_ = exceptions_in_flight();
   return status::ok;
 }
@@ -44,6 +46,7 @@ tracked_core& tracked_core::operator=(tracked_core&& other) noexcept {
     if (permit_.number_ != 0) drop();
     permit_ = std::move(other.permit_);
     obligation_ = other.obligation_;
+    site_ = other.site_;
     exceptions_ = other.exceptions_;
   }
   return *this;
@@ -57,7 +60,7 @@ status tracked_core::poll_reserve(sender_core& from, cx& c, reserve_wait& w, tra
   if (core == nullptr) return from.poll_gone(c, w, &promise.region);
   permit_core permit;
   const status s = core->poll_reserve(from, c, w, permit, &promise);
-  if (s == status::ok) out.take(permit);
+  if (s == status::ok) out.take(permit, site);
   return s;
 }
 
@@ -69,7 +72,7 @@ status tracked_core::poll_reserve_now(sender_core& from, cx& c, std::uint32_t li
   if (core == nullptr) return from.poll_gone(c, nowhere, &promise.region);
   permit_core permit;
   const status s = core->poll_reserve_now(from, c, permit, limit, &promise);
-  if (s == status::ok) out.take(permit);
+  if (s == status::ok) out.take(permit, site);
   return s;
 }
 
@@ -81,7 +84,7 @@ status tracked_core::try_reserve(sender_core& from, region_handle region, tracke
   const tracked_order promise{region, site};
   permit_core permit;
   const status s = core->try_reserve(permit, &promise);
-  if (s == status::ok) out.take(permit);
+  if (s == status::ok) out.take(permit, site);
   return s;
 }
 
@@ -93,13 +96,22 @@ std::optional<region_handle> tracked_core::region_of_caller(const sender_core& f
   return extension::region_of(*t);
 }
 
+// A host's may be swept; anybody's may be resolved by its handle, past the permit.
+status tracked_core::state_of_promise(const channel_core& c) const noexcept {
+  obligation_state state = obligation_state::reserved;
+  if (c.home.inspect(obligation_, state) != status::ok) return status::obligation_leaked;
+  switch (state) {
+    case obligation_state::reserved: return status::ok;
+    case obligation_state::leaked: return status::obligation_leaked;
+    default: return status::obligation_already_resolved;
+  }
+}
+
 status tracked_core::admit_send() const noexcept {
   const inside in(permit_.gate());
   const channel_core* const c = permit_.held_in();
   if (c == nullptr) return permit_.refusal();
-  obligation_state state = obligation_state::reserved;
-  const bool is_known = c->home.inspect(obligation_, state) == status::ok;
-  if (!is_known || state == obligation_state::leaked) return status::obligation_leaked;  // A host's, swept.
+  if (const status s = state_of_promise(*c); s != status::ok) return s;
   return c->has_receiver() ? status::ok : status::disconnected;
 }
 
@@ -111,9 +123,9 @@ void tracked_core::give_up(status why) noexcept {
     return;
   }
   kernel& k = c->home;
-  const bool is_swept = why == status::obligation_leaked;
-  c->give_up(permit_, is_swept ? event_kind::permit_aborted : event_kind::permit_disconnected);
-  if (!is_swept) static_cast<void>(k.abort(obligation_));
+  const bool is_owed = why == status::disconnected;
+  c->give_up(permit_, is_owed ? event_kind::permit_disconnected : event_kind::permit_aborted);
+  if (is_owed) static_cast<void>(k.abort(obligation_));
 }
 
 committed_proof tracked_core::commit() noexcept {
@@ -154,8 +166,12 @@ void tracked_core::drop() noexcept {
     static_cast<void>(abort());
     return;
   }
+  if (state_of_promise(*c) == status::obligation_already_resolved) {  // Nothing is owed any more.
+    c->give_up(permit_, event_kind::permit_aborted);
+    return;
+  }
   c->give_up(permit_, event_kind::permit_dropped);
-  k.panic(tracked_leak_message);
+  k.panic(tracked_leak_message, site_);
 }
 
 }  // namespace asx

@@ -8,8 +8,10 @@
 //         region takes one is asked first, at every poll (R-149). A reserve that blocks or fails has made none.
 // R-64    send and try_send never fail for room. With the receiver gone the value comes back, and the obligation is
 //         aborted: a promise that nobody is left to keep to.
-// R-32    a permit that goes away unresolved panics its task; the slot comes back, the next waiter is woken; the
-//         obligation stays reserved until its region sweeps, and shows in the leak report with its site.
+// R-32    a permit that goes away unresolved panics its task, which tells where it was reserved; the slot comes back,
+//         the next waiter is woken; the obligation stays reserved until its region sweeps, and shows in the leak report
+//         with its site.
+// R-342   who resolves the obligation by its handle leaves a permit that sends nothing and owes nothing.
 // R-179   so does a task that returns ok or err with one in hand.
 // R-236   a task that is cancelled, panics or is completed by force has not forgotten: its permits are aborted.
 //
@@ -103,12 +105,15 @@ class ASX_API tracked_core {
   }
 
  private:
-  void take(permit_core& permit) noexcept;
+  void take(permit_core& permit, const std::source_location& site) noexcept;
   void drop() noexcept;
+  /// ok: it is owed. obligation_leaked, obligation_already_resolved.
+  [[nodiscard]] status state_of_promise(const channel_core& c) const noexcept;
 
   permit_core permit_;
   obligation_handle obligation_{};
-  int exceptions_ = 0;  // In flight when it was taken: one more, and its poll is being unwound.
+  std::source_location site_{};  // Where it was reserved: what a panic tells.
+  int exceptions_ = 0;           // In flight when it was taken: one more, and its poll is being unwound.
 };
 
 template <class T>
@@ -119,8 +124,9 @@ class [[nodiscard("a tracked permit is sent or aborted: forgetting it panics the
   tracked_permit& operator=(tracked_permit&&) noexcept = default;
   ~tracked_permit() = default;
 
-  /// ok and a proof. disconnected: the obligation is aborted; obligation_already_resolved, obligation_leaked (its
-  /// region has swept): `value` is handed back. So it is with reentrant (R-340), and the permit is as it was.
+  /// ok and a proof. disconnected: the obligation is aborted; obligation_already_resolved (by its handle, too),
+  /// obligation_leaked (its region has swept): `value` is handed back. So it is with reentrant (R-340), and the permit
+  /// is as it was.
   tracked_result<T> send(T value) {
     const inside in(core_.gate());
     if (const status s = core_.admit_send(); s != status::ok) return hand_back(s, value);

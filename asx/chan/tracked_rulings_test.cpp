@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "asx/chan/testing/puppets.hpp"
+#include "asx/journal/describe.hpp"
 #include "asx/journal/event_table.hpp"
 
 namespace asx {
@@ -418,6 +419,68 @@ TEST(channel_rulings, r32_a_dropped_tracked_permit_panics_its_task_and_returns_i
   EXPECT_EQ(s.state_of(s.o), obligation_state::reserved);
   EXPECT_EQ(s.k.close(s.home), status::ok);
   EXPECT_EQ(s.state_of(s.o), obligation_state::leaked);
+}
+
+// Goal:   who forgot a permit is told the line on which it was reserved, twice: by the panic, and by the leak report.
+// Method: dropped in a poll, and overwritten by another one's move; the region closes, and its sweep tells.
+TEST(channel_rulings, r32_the_panic_and_the_leak_report_name_the_place_of_the_reserve) {
+  for (const bool by_poll : {false, true}) {
+    tracked_stage s;
+    std::uint32_t line = 0;
+    reserve_wait wait;
+    s.act(s.worker, [&](cx& c) {
+      const auto how = by_poll ? s.tx.poll_reserve(c, wait, s.permit) : s.tx.try_reserve(s.permit);
+      line = __LINE__ - 1;
+      EXPECT_EQ(how, status::ok);
+      tracked_permit<int> elsewhere(std::move(s.permit));
+      s.permit = std::move(elsewhere);
+    });
+    s.act(s.worker, [&](cx&) { s.drop_permit(); });
+    s.expect_panicked(s.worker);
+    EXPECT_TRUE(s.result(s.worker).panic().file.ends_with("tracked_rulings_test.cpp"));
+    EXPECT_EQ(s.result(s.worker).panic().line, line);
+    EXPECT_EQ(s.k.close(s.home), status::ok);
+    const auto leaks = s.events(event_kind::obligation_leaked);
+    ASSERT_EQ(leaks.size(), 1U);
+    name_book texts;
+    for (std::uint64_t i = 0; i < s.rt.journal().size(); ++i) texts.learn(s.rt.journal().at(i));
+    EXPECT_EQ(texts.find(field_type::obligation, leaks[0].subject, text_code::site),
+              "tracked_rulings_test.cpp:" + std::to_string(line));
+  }
+}
+
+// Goal:   an obligation that somebody resolved by its handle is resolved: its permit proves nothing and owes nothing.
+// Method: the handle is committed or aborted; then the permit is sent, aborted or dropped in a poll.
+TEST(channel_rulings, r342_a_permit_whose_obligation_was_resolved_past_it_sends_nothing_and_owes_nothing) {
+  enum class way { sends, aborts, drops };
+  for (const bool commits : {false, true}) {
+    for (const way how : {way::sends, way::aborts, way::drops}) {
+      tracked_stage s;
+      s.reserve();
+      EXPECT_EQ(commits ? s.k.commit(s.o) : s.k.abort(s.o), status::ok);
+      s.act(s.worker, [&](cx&) {
+        EXPECT_TRUE(s.permit.is_held()) << "its slot is its own";
+        if (how == way::sends) {
+          const auto sent = s.permit.send(3);
+          EXPECT_EQ(sent.code, status::obligation_already_resolved);
+          EXPECT_EQ(sent.value, 3);
+          EXPECT_FALSE(sent.proof.has_value());
+        } else if (how == way::aborts) {
+          EXPECT_FALSE(s.permit.abort().has_value());
+        } else {
+          s.drop_permit();
+        }
+      });
+      s.expect_returned();
+      EXPECT_EQ(look(s.ch.tx).queued, 0U);
+      EXPECT_EQ(s.count(event_kind::permit_aborted), 1U);
+      EXPECT_EQ(s.count(event_kind::permit_dropped), 0U);
+      EXPECT_EQ(s.state_of(s.o), commits ? obligation_state::committed : obligation_state::aborted);
+      EXPECT_TRUE(s.fatals.empty());
+      s.finish(s.worker);
+      EXPECT_TRUE(s.result(s.worker).is_ok());
+    }
+  }
 }
 
 TEST(channel_rulings, r32_a_cancelled_task_with_a_tracked_permit_leaves_it_aborted) {

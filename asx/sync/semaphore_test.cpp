@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "asx/journal/describe.hpp"
 #include "asx/kernel/report.hpp"
 #include "asx/runtime/testing/actor.hpp"
 #include "asx/sync/mutex.hpp"
@@ -113,9 +114,11 @@ TEST(semaphore, takes_back_what_a_task_that_ends_has_in_hand_and_reports_who_for
     ASSERT_EQ(rt.kernel().create_region(rt.root(), {.is_held = true}, region), status::ok);
     ASSERT_EQ(semaphore::create(rt.kernel(), rt.root(), 1, w.s), status::ok);
     int polls = 0;
-    w.holder.body = [&w, &polls, how](cx& c) {
+    std::uint32_t line = 0;
+    w.holder.body = [&w, &polls, &line, how](cx& c) {
       if (++polls == 1) {
         EXPECT_EQ(w.s.poll_acquire(c, w.wait, 1, w.units), status::ok);
+        line = __LINE__ - 1;
         c.yield();
         return poll_result::pending;
       }
@@ -153,6 +156,17 @@ TEST(semaphore, takes_back_what_a_task_that_ends_has_in_hand_and_reports_who_for
     region_report r;
     ASSERT_EQ(rt.kernel().inspect(region, r), status::ok);
     EXPECT_EQ(r.leaked, how == ending::forgets ? 1U : 0U);
+    std::vector<std::string> places;
+    name_book texts;
+    for (std::uint64_t i = 0; i < rt.journal().size(); ++i) texts.learn(rt.journal().at(i));
+    for (std::uint64_t i = 0; i < rt.journal().size(); ++i) {
+      const event e = rt.journal().at(i);
+      if (e.kind != event_kind::obligation_leaked) continue;
+      places.emplace_back(texts.find(field_type::obligation, e.subject, text_code::site));
+    }
+    std::vector<std::string> expected;
+    if (how == ending::forgets) expected.push_back("semaphore_test.cpp:" + std::to_string(line));
+    EXPECT_EQ(places, expected) << "it is reported with the place where they were taken";
     task_outcome out;
     ASSERT_EQ(rt.kernel().result(holder, out), status::ok);
     EXPECT_EQ(out.is_ok(), how == ending::releases || how == ending::forgets);
