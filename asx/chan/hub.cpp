@@ -56,6 +56,7 @@ void hub::remove(end_wait& w, leave_code how_it_left) noexcept {
   const std::uint64_t task = extension::number_of(extension::waiting_task(w));
   const std::uint64_t which = w.id();
   --w.from_->pending_;
+  if (how_it_left != leave_code::served) ++unserved_;
   extension::remove(waits_, w);
   if (how().has_one_receiver) {
     extension::note(home, event_kind::send_waiter_removed, number, task, which,
@@ -67,6 +68,7 @@ void hub::remove(end_wait& w, leave_code how_it_left) noexcept {
 void hub::wait_left(wait_queue& queue, waiter& w, waiter_name who, leave_code how_it_left) noexcept {
   hub& h = static_cast<end_queue&>(queue).of;
   --static_cast<end_wait&>(w).from_->pending_;
+  ++h.unserved_;
   if (h.how().has_one_receiver) {
     extension::note(h.home, event_kind::send_waiter_removed, h.number, who.task.value, who.id,
                     pack(static_cast<std::uint64_t>(how_it_left), h.waits_.size()));

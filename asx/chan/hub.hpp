@@ -144,6 +144,7 @@ class ASX_API hub : public thing {
   std::uint64_t senders_ = 1;
   std::uint64_t receivers_ = 1;
   end_queue waits_;
+  std::uint64_t unserved_ = 0;  // Waits that left otherwise.
 
  private:
   friend class hub_end;

@@ -52,6 +52,8 @@ bool rendezvous_core::finish(offer_core& offer) noexcept {
   serve(offer);
   const std::uint64_t told = note(event_kind::message_received, taken_, pack(waits_.size(), 0));
   extension::wake(home, sender, wake_code::slot, told);
+  if (home.ghosts().is_on()) [[unlikely]]
+    check();
   return true;
 }
 
@@ -91,7 +93,9 @@ void rendezvous_core::wake_receiver(wake_code why, std::uint64_t cause) noexcept
 }
 
 void rendezvous_core::wake_receiver_of(hub& self, std::uint64_t cause) noexcept {
-  static_cast<rendezvous_core&>(self).wake_receiver(wake_code::disconnected, cause);
+  auto& c = static_cast<rendezvous_core&>(self);
+  c.check();
+  c.wake_receiver(wake_code::disconnected, cause);
 }
 
 // ---- what the region asks -----------------------------------------------------------------------------------------
@@ -119,7 +123,9 @@ void rendezvous_core::hash(const owned& self, digest_stream& out) noexcept {
 void rendezvous_core::discard(hub& /*self*/) noexcept {}  // Values lie in their offers.
 
 void rendezvous_core::end(hub& self) noexcept {
-  static_cast<rendezvous_core&>(self).~rendezvous_core();
+  auto& c = static_cast<rendezvous_core&>(self);
+  c.check();
+  c.~rendezvous_core();
 }
 
 const hub_ops rendezvous_core::ops_table{

@@ -32,6 +32,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "asx/base/assert.hpp"
 #include "asx/chan/hub.hpp"
 #include "asx/chan/mpsc.hpp"
 
@@ -87,7 +88,11 @@ class ASX_API rendezvous_core final : public hub {
     if (!receivers_queue_.empty()) extension::remove(receivers_queue_, receiver_wait_);
   }
   [[nodiscard]] rendezvous_report report() const noexcept {
-    return {count(), offered_, taken_, offered_ - taken_ - waits_.size(), !receivers_queue_.empty()};
+    return {count(), offered_, taken_, unserved_, !receivers_queue_.empty()};
+  }
+  /// Asserts R-256. Called when a side goes and at the end, and by every receipt while a monitor is on.
+  void check() const noexcept {
+    ASX_ASSERT(offered_ == taken_ + unserved_ + waits_.size(), "every offer is accounted for (R-256)");
   }
 
  private:

@@ -236,6 +236,38 @@ TEST(rendezvous, an_offer_leaves_with_its_task_its_object_and_its_sender) {
   EXPECT_EQ(look(rx).withdrawn, 3U);
 }
 
+// R-256, by counts that are kept apart: each way in which an offer leaves is counted once, and none of them twice.
+TEST(rendezvous, r256_every_offer_was_taken_or_withdrawn_or_waits) {
+  puppet_stage s;
+  auto [code, tx, rx] = rendezvous<int>(s.k, s.rt.root());
+  puppet& a = s.task();
+  puppet& b = s.task();
+  const auto counts = [&from = rx](std::uint64_t offered, std::uint64_t taken, std::uint64_t withdrawn) {
+    const rendezvous_report r = look(from);
+    EXPECT_EQ(r.offered, offered);
+    EXPECT_EQ(r.taken, taken);
+    EXPECT_EQ(r.withdrawn, withdrawn);
+  };
+  offer o(1);
+  offer moved;
+  EXPECT_EQ(send(s, a, tx, o), status::would_block);
+  EXPECT_EQ(send(s, a, tx, o), status::would_block) << "polled again, it is the same offer";
+  counts(1, 0, 0);
+  moved = std::move(o);
+  counts(1, 0, 0);
+  rendezvous_sender<int> other = tx;
+  EXPECT_EQ(send(s, a, other, moved), status::would_block);
+  counts(2, 0, 1);  // With another sender it begins anew.
+  EXPECT_EQ(rx.try_recv().value, 1);
+  EXPECT_EQ(send(s, a, other, moved), status::ok);
+  counts(2, 1, 1);
+  offer last(2);
+  EXPECT_EQ(send(s, b, tx, last), status::would_block);
+  s.cancel(b);
+  EXPECT_EQ(send(s, b, tx, last), status::cancelled);
+  counts(3, 1, 2);
+}
+
 TEST(rendezvous, an_offer_keeps_its_place_when_it_or_its_sender_is_moved) {
   puppet_stage s;
   auto [code, tx, rx] = rendezvous<std::unique_ptr<int>>(s.k, s.rt.root());
