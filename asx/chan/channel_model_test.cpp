@@ -87,15 +87,18 @@ void run_all_words(const channel_plan& plan, const std::vector<channel_operation
   }
 }
 
-// Capacity 1 and 2; shorter words also without a journal: a channel that nobody listens to may take other ways to the
-// same answers.
+// Capacity 1 and 2; shorter words also without a journal, with messages that are counted and such that are bytes: a
+// channel that nobody listens to takes other ways to the same answers.
 void run_small_worlds(bool tracked, const std::vector<channel_operation>& before,
                       const std::vector<channel_operation>& letters) {
   for (const std::uint32_t capacity : {1U, 2U}) {
     channel_plan plan = small_plan(capacity, tracked);
     ASSERT_NO_FATAL_FAILURE(run_all_words(plan, before, letters, 5));
     plan.is_journalled = false;
-    ASSERT_NO_FATAL_FAILURE(run_all_words(plan, before, letters, 4));
+    for (const bool is_plain : {false, true}) {
+      plan.is_plain = is_plain;
+      ASSERT_NO_FATAL_FAILURE(run_all_words(plan, before, letters, 4));
+    }
   }
 }
 

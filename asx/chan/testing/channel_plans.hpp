@@ -42,6 +42,7 @@ class channel_draws {
     if (one_in(5)) out.max_waiters = below(4);
     if (one_in(5)) out.max_channels = channels;
     out.is_journalled = !one_in(4);
+    out.is_plain = one_in(2);
     is_stormy_ = one_in(3);
     return out;
   }

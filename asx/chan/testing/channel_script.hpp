@@ -126,6 +126,7 @@ struct channel_plan {
   std::uint32_t max_waiters = UINT32_MAX;
   std::uint32_t max_channels = 64;
   bool is_journalled = true;  // Else nothing is told, and only what calls say of themselves can be compared.
+  bool is_plain = false;      // Messages are bytes, whose deaths nobody hears of.
 };
 
 /// One thing that both worlds saw, in the order in which it happened.
@@ -197,6 +198,10 @@ struct channel_record {
     permits.clear();
     waiters.clear();
     sides.clear();
+  }
+  /// What is left of it when messages are plain.
+  void forget_deaths() {
+    std::erase_if(notes, [](const channel_note& n) { return n.what == channel_note::kind::destroyed; });
   }
   void tell(const told_note& n) {
     if (n.event >= event_kind::permit_reserved && n.event <= event_kind::message_evicted) {

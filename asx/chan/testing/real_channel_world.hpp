@@ -5,6 +5,9 @@
 // themselves; each is stamped with the number of the newest event, so that all of it can be put in one order. Nothing
 // is decided here: every answer is the channel's.
 //
+// Without a journal nobody listens at all, ghosts neither: the channels take their short ways, and every second plain
+// reserve and receive is done as a coroutine does them. Where messages are plain those ways move bytes.
+//
 // A foreign hold keeps stall polls away, so that a cancelled puppet lives on until a script ends it.
 //
 // Cancel points: none. Threads: one owner. Lifetime: a test's.
@@ -31,7 +34,15 @@
 
 namespace asx::testing {
 
-class real_channel_world final : public channel_world {
+/// A world that has something to say about its end.
+class ending_channel_world : public channel_world {
+ public:
+  /// Ends everything, with the ends of channels still in their slots. What is not as it should be then, or "".
+  [[nodiscard]] virtual std::string finish() = 0;
+};
+
+template <class Message>
+class real_channel_world final : public ending_channel_world {
  public:
   explicit real_channel_world(channel_plan plan)
       : plan_(std::move(plan)), rt_(config()), senders_(plan_.tracked.size()), receivers_(2), waits_(plan_.waits) {
@@ -60,7 +71,7 @@ class real_channel_world final : public channel_world {
     run();
     record_.clear();
   }
-  ~real_channel_world() override { static_cast<void>(finish()); }
+  ~real_channel_world() override { static_cast<void>(real_channel_world::finish()); }
 
   const channel_record& apply(const channel_operation& op) override {
     record_.clear();
@@ -78,8 +89,7 @@ class real_channel_world final : public channel_world {
     return record_;
   }
 
-  /// Ends everything, with the ends of channels still in their slots. What is not as it should be then, or "".
-  [[nodiscard]] std::string finish() {
+  [[nodiscard]] std::string finish() override {
     if (std::exchange(is_finished_, true)) return "";
     record_.clear();
     k().release_foreign_hold();
@@ -94,6 +104,7 @@ class real_channel_world final : public channel_world {
     senders_.clear();
     receivers_.clear();
     if (book_.live != 0) out += std::to_string(book_.live) + " messages were not destroyed\n";
+    if (!plan_.is_journalled && rt_.kernel().ghosts().is_on()) out += "somebody listened\n";
     for (puppet& p : puppets_) static_cast<void>(k().release_task(p.handle));
     for (std::size_t r = 1; r < regions_.size(); ++r) static_cast<void>(k().release_region(regions_[r]));
     if (record_.fatals != 0) out += "the fatal hook was called\n";
@@ -129,14 +140,14 @@ class real_channel_world final : public channel_world {
   [[nodiscard]] std::uint64_t live_messages() const override { return book_.live; }
 
  private:
-  using message = counted_message;
+  using message = Message;
 
   struct puppet {
     real_channel_world* world;
     std::uint32_t number;
     task_handle handle;
     puppet_mind mind;
-    message_list rest;  // Of the list that it sends.
+    message_list<message> rest;  // Of the list that it sends.
     std::uint64_t task;
     bool has_ended;  // And that was said.
   };
@@ -164,6 +175,7 @@ class real_channel_world final : public channel_world {
     out.contract.max_channel_waiters = plan_.max_waiters < 65'536 ? plan_.max_waiters : 65'536;
     out.contract.max_channels = plan_.max_channels;
     out.journaling = plan_.is_journalled ? journal_mode::full : journal_mode::off;
+    if (!plan_.is_journalled) out.behaviour.ghosts = ghost_mode::off;
     out.contract.max_timers = 1;         // A wheel for many would cost more than all the rest of a small world.
     out.contract.max_trace_events = 64;  // The sink sees every event.
     out.behaviour.fatal = [](void* self, std::string_view) noexcept {
@@ -392,7 +404,9 @@ class real_channel_world final : public channel_world {
       case call::poll_recv:
       case call::try_recv: {
         receiver<message>& rx = receivers_[op.receiver];
-        recv_result<message> r = op.call == call::poll_recv ? rx.poll_recv(*c) : rx.try_recv();
+        recv_result<message> r = op.call == call::try_recv ? rx.try_recv()
+                                 : is_prompt()             ? recv_promptly(rx, *c)
+                                                           : rx.poll_recv(*c);
         out.code = r.code;
         out.message = take(r.value);
         break;
@@ -429,7 +443,13 @@ class real_channel_world final : public channel_world {
     sender_slot& s = senders_[op.sender];
     if (op.call == channel_call::poll_reserve) {
       reserve_wait& w = waits_[op.other];
-      out.code = got.is_tracked ? s.tracked.poll_reserve(*c, w, got.tracked) : s.plain.poll_reserve(*c, w, got.plain);
+      if (got.is_tracked) {
+        out.code = s.tracked.poll_reserve(*c, w, got.tracked);
+      } else if (is_prompt()) {
+        out.code = reserve_promptly(s.plain, *c, w, got.plain);
+      } else {
+        out.code = s.plain.poll_reserve(*c, w, got.plain);
+      }
       if (out.code == status::would_block) out.number = w.id();
     } else if (!got.is_tracked) {
       out.code = s.plain.try_reserve(got.plain);
@@ -446,7 +466,25 @@ class real_channel_world final : public channel_world {
     permits_[slot] = std::move(got);
   }
 
-  void send_many(const channel_operation& op, cx& c, message_list& list, channel_note& out) {
+  // What awaiting does (coro/chan.hpp): one question before, and then what answers it.
+  [[nodiscard]] bool is_prompt() { return !plan_.is_journalled && (++prompt_draws_ & 1U) != 0; }
+  [[nodiscard]] static status reserve_promptly(sender<message>& tx, cx& c, reserve_wait& w, send_permit<message>& out) {
+    if (w.is_waiting() || !tx.is_free_now(c)) return tx.wait_for_turn(c, w, out);
+    out = tx.reserve_now(c);
+    return status::ok;
+  }
+  [[nodiscard]] static recv_result<message> recv_promptly(receiver<message>& rx, cx& c) {
+    recv_result<message> out;
+    if (rx.has_now(c)) {
+      out.value = rx.template recv_now<std::optional<message>>();
+      return out;
+    }
+    out.code = rx.wait_or_look(c);
+    if (out.code == status::ok) rx.take_now(out.value);
+    return out;
+  }
+
+  void send_many(const channel_operation& op, cx& c, message_list<message>& list, channel_note& out) {
     if (op.variant == 1) list.clear();
     list.add(op.message, op.count, book_);
     std::span<message> rest = list.all();
@@ -606,7 +644,13 @@ class real_channel_world final : public channel_world {
   std::vector<permit_slot> permits_;
   std::uint64_t last_task_ = 0;
   std::uint32_t repolls_ = 0;
+  std::uint64_t prompt_draws_ = 0;
   bool is_finished_ = false;
 };
+
+[[nodiscard]] inline std::unique_ptr<ending_channel_world> make_real_channel_world(const channel_plan& plan) {
+  if (plan.is_plain) return std::make_unique<real_channel_world<plain_message>>(plan);
+  return std::make_unique<real_channel_world<counted_message>>(plan);
+}
 
 }  // namespace asx::testing
