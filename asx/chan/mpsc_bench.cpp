@@ -1,5 +1,5 @@
 // What one message costs, without and with a task around it, beside a bare ring. The journal is off. Loops inside a
-// task run in one poll, so that the scheduler is not measured; bench/channels measures it.
+// task run in one poll, so that the scheduler is not measured; bench/channel measures it.
 #include "asx/chan/mpsc.hpp"
 
 #include <benchmark/benchmark.h>
