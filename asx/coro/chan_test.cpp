@@ -241,8 +241,8 @@ std::size_t discarded_in(runtime& rt) {
   std::size_t out = 0;
   for (std::uint64_t i = 0; i < rt.journal().size(); ++i) {
     const event e = rt.journal().at(i);
-    const bool is_told = e.kind == event_kind::channel_receiver_closed ||
-                         e.kind == event_kind::channel_fully_closed_by_receiver;
+    const bool is_told =
+        e.kind == event_kind::channel_receiver_closed || e.kind == event_kind::channel_fully_closed_by_receiver;
     if (is_told) out += high_half(e.a);
   }
   return out;
