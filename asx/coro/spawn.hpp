@@ -110,7 +110,7 @@ class spawned : public coro_root {
   /// False when there is no memory for the frame.
   bool start(task<T>&& first) noexcept {
     first_ = std::move(first);
-    if (!first_.handle_) return false;
+    if (!first_) return false;
     promise<T>& p = first_.handle_.promise();
     p.root = this;
     resume_next(first_.handle_);

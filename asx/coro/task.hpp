@@ -7,7 +7,8 @@
 //       co_return co_await parse(c, text);                // a child coroutine, in the same task
 //     }
 //
-// 1  A task<T> is lazy: it runs when it is awaited or spawned. It is move-only and dies with its frame.
+// 1  A task<T> is lazy: it runs when it is awaited or spawned. It is move-only and dies with its frame. It is awaited
+//    once: whoever awaits it again, or one that was moved from, panics.
 // 2  The first parameter of a coroutine is `asx::cx`, by value: frames come from the runtime's pool through it.
 // 3  `co_await op` gives the value, or ends the coroutine with what came instead: cancelled, or err with its status.
 //    The coroutines that await it end likewise, innermost first, each one's destructors in order; nothing is thrown.
@@ -16,11 +17,11 @@
 // 4  An operation that is ready does not suspend; after coop_limit ready operations in one poll the next one yields
 //
 // 5  An exception goes to whoever awaits. One that leaves a spawned task panics it, with type and text; it leaves no
-//    run.
+//    run. One that flows off its end without the value that it promised panics whoever awaits.
 // 6  Awaiting does not grow the stack, with any compiler and any flags, nor does the end of many that await each
 //    other: a coroutine that suspends returns to the loop of its task, which resumes the next one. Symmetric transfer
 //    would save a return, and is no tail call in a -O0 build of GCC 12.
-// 7  A frame that memory was refused for is an empty task: awaiting it ends with err resource_exhausted.
+// 7  A frame that memory was refused for is an empty task, too: awaiting it ends with err resource_exhausted.
 //
 // Cancel points: every operation says so itself; awaiting a child is none.
 // Threads: the runtime's.
@@ -29,6 +30,7 @@
 //           outlives the await that it was moved into, and is spent by it.
 #pragma once
 
+#include <bit>
 #include <concepts>
 #include <coroutine>
 #include <cstddef>
@@ -357,11 +359,12 @@ class child_awaiter final : public awaiting_parent {
   child_awaiter(const child_awaiter&) = delete;
   child_awaiter& operator=(const child_awaiter&) = delete;
 
-  bool await_ready() const noexcept { return Whole && !child_.handle_; }
+  bool await_ready() const noexcept { return Whole && child_.is_refused(); }
   void await_suspend(std::coroutine_handle<> h, site_word where = __builtin_source_location()) noexcept {
     self_ = h;
-    if (!child_.handle_) return parent_.end({status::resource_exhausted});
     parent_.site = where;
+    if (!child_) [[unlikely]]
+      return miss_child();
     promise<T>& p = child_.handle_.promise();
     p.root = parent_.root;
     p.parent = this;
@@ -369,8 +372,11 @@ class child_awaiter final : public awaiting_parent {
   }
   auto await_resume() {
     if constexpr (Whole) {
-      return child_.handle_ ? child_.handle_.promise().take_outcome()
-                            : outcome<typename promise<T>::stored>::err({status::resource_exhausted, 0});
+      using whole = outcome<typename promise<T>::stored>;
+      if (child_) [[likely]]
+        return child_.handle_.promise().take_outcome();
+      return child_.is_refused() ? whole::err({status::resource_exhausted, 0})
+                                 : whole::panicked(parent_.root->kept_panic());
     } else {
       return child_.handle_.promise().take();
     }
@@ -389,6 +395,11 @@ class child_awaiter final : public awaiting_parent {
     }
   }
   static void drop(awaiting_parent& base) noexcept { static_cast<child_awaiter&>(base).child_ = task<T>(nullptr); }
+  void miss_child() noexcept {
+    if (!Whole) return parent_.end_without_child(child_.is_refused());
+    parent_.say_spent();
+    parent_.root->resume_next(self_);
+  }
 
   task<T> child_;
   std::coroutine_handle<> self_;
@@ -415,9 +426,9 @@ class limited_awaiter final : public alarm {
   bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<> h, site_word where = __builtin_source_location()) noexcept {
     self_ = h;
-    if (!child_.handle_) return parent_.end({status::resource_exhausted});
-    if (const status s = start(); s != status::ok) return parent_.end({s});
     parent_.site = where;
+    if (!child_) return parent_.end_without_child(child_.is_refused());
+    if (const status s = start(); s != status::ok) return parent_.end({s});
     promise<T>& p = child_.handle_.promise();
     p.root = parent_.root;
     p.parent = this;
@@ -469,7 +480,9 @@ struct final_awaiter {
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> h) const noexcept {
     Promise& p = h.promise();
-    p.root->finish(p);
+    if (p.is_kept()) [[likely]]
+      return p.root->finish(p);
+    p.end_without_value();
   }
   void await_resume() const noexcept {}
 };
@@ -565,7 +578,7 @@ class promise_of : public promise_base {
   [[gnu::always_inline]] static void operator delete(void* frame, std::size_t bytes) noexcept {
     release_frame(frame, bytes);
   }
-  static task<T> get_return_object_on_allocation_failure() noexcept { return task<T>(nullptr); }
+  static task<T> get_return_object_on_allocation_failure() noexcept { return task<T>::refused(); }
 };
 
 template <class T>
@@ -580,6 +593,8 @@ class promise final : public promise_of<T> {
   void return_value(U&& value) {
     value_.emplace(std::forward<U>(value));
   }
+  /// It has its value, or an exception in its place.
+  [[nodiscard]] bool is_kept() const noexcept { return value_.has_value() || this->has_thrown(); }
   T take() {
     this->rethrow();
     return std::move(*value_);
@@ -599,6 +614,7 @@ class promise<void> final : public promise_of<void> {
   using stored = unit;
   inline task<void> get_return_object() noexcept;
   void return_void() const noexcept {}
+  [[nodiscard]] static bool is_kept() noexcept { return true; }
   void take() { rethrow(); }
   outcome<unit> take_outcome() {
     if (!is_ok()) return bad_outcome<unit>();
@@ -610,6 +626,10 @@ class promise<void> final : public promise_of<void> {
 
 template <class T>
 class [[nodiscard("a task runs when it is awaited or spawned")]] task {
+  static_assert(std::is_void_v<T> || (std::is_object_v<T> && !std::is_array_v<T>),
+                "asx: a task gives a value, or nothing: where a reference is meant let it give a pointer, task<T*>, to "
+                "what outlives it");
+
  public:
   using promise_type = detail::promise<T>;
   using value_type = T;
@@ -617,17 +637,17 @@ class [[nodiscard("a task runs when it is awaited or spawned")]] task {
   task(task&& other) noexcept : handle_(std::exchange(other.handle_, {})) {}
   task& operator=(task&& other) noexcept {
     if (this != &other) {
-      if (handle_) handle_.destroy();
+      if (*this) handle_.destroy();
       handle_ = std::exchange(other.handle_, {});
     }
     return *this;
   }
   ~task() {
-    if (handle_) handle_.destroy();
+    if (*this) handle_.destroy();
   }
 
-  /// False: there was no memory for its frame.
-  [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(handle_); }
+  /// False: there was no memory for its frame, or it was awaited or moved from.
+  [[nodiscard]] explicit operator bool() const noexcept { return address() > no_memory; }
 
  private:
   template <class>
@@ -642,6 +662,14 @@ class [[nodiscard("a task runs when it is awaited or spawned")]] task {
   friend class detail::spawned;
   explicit task(std::coroutine_handle<promise_type> h) noexcept : handle_(h) {}
   explicit task(std::nullptr_t) noexcept {}
+
+  // Where no frame can lie; null says that it has gone elsewhere.
+  static constexpr std::uintptr_t no_memory = 1;
+  [[nodiscard]] static task refused() noexcept {
+    return task(std::coroutine_handle<promise_type>::from_address(std::bit_cast<void*>(no_memory)));
+  }
+  [[nodiscard]] bool is_refused() const noexcept { return address() == no_memory; }
+  [[nodiscard]] std::uintptr_t address() const noexcept { return std::bit_cast<std::uintptr_t>(handle_.address()); }
 
   std::coroutine_handle<promise_type> handle_;
 };

@@ -184,6 +184,27 @@ panic_note coro_root::kept_panic() const noexcept {
   return panic_ == nullptr ? no_text : panic_->said;
 }
 
+panic_note promise_base::note_here(std::string_view text) const noexcept {
+  if (site == nullptr) return {text, {}, 0};
+  const auto at = std::bit_cast<std::source_location>(site);
+  return {text, at.file_name(), at.line()};
+}
+
+void promise_base::end_without_value() noexcept {
+  root->keep_panic(note_here("a coroutine ended without the value that it promised: it has no co_return there"));
+  end({status::ok, 0, true});
+}
+
+void promise_base::say_spent() noexcept {
+  root->keep_panic(note_here("a task was awaited that is spent: it was awaited before, or moved from"));
+}
+
+void promise_base::end_without_child(bool is_refused) noexcept {
+  if (is_refused) return end({status::resource_exhausted});
+  say_spent();
+  end({status::ok, 0, true});
+}
+
 void coro_root::release_panics(kernel& home) noexcept {
   while (panic_block* const block = panic_) {  // asx: bounded by the panics that the task has seen
     panic_ = block->before;

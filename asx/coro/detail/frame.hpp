@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <exception>
 #include <source_location>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -218,13 +219,21 @@ struct ASX_API promise_base {
     is_panic = how.is_panic;
     root->finish(*this);
   }
+  /// It flowed off its end: that is no value, and nobody may take it for one.
+  void end_without_value() noexcept;
+  /// It awaits a task without a frame: memory was refused for it, or somebody has awaited it before.
+  void end_without_child(bool is_refused) noexcept;
+  /// What whoever awaits a task that is spent panics with.
+  void say_spent() noexcept;
   /// Meaningful once it has ended.
   [[nodiscard]] ending ended_with() const noexcept { return {ended_code, ended_detail, is_panic}; }
-  [[nodiscard]] bool is_ok() const noexcept {
+  [[nodiscard]] bool is_ok() const noexcept { return !is_ended && !has_thrown(); }
+  [[nodiscard]] bool has_thrown() const noexcept {
 #if defined(__cpp_exceptions)
-    if (thrown != nullptr) return false;
+    return thrown != nullptr;
+#else
+    return false;
 #endif
-    return !is_ended;
   }
   void unhandled_exception() noexcept {
 #if defined(__cpp_exceptions)
@@ -233,6 +242,8 @@ struct ASX_API promise_base {
     std::terminate();
 #endif
   }
+  /// A sentence about this coroutine, with the place of its last co_await.
+  [[nodiscard]] panic_note note_here(std::string_view text) const noexcept;
   void rethrow() const {
 #if defined(__cpp_exceptions)
     if (thrown != nullptr) std::rethrow_exception(thrown);
