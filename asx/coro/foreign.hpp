@@ -6,13 +6,16 @@
 //
 // 1  The promise is kept once: set gives the value, and the task that made the pair is woken by an input (inbox.hpp).
 // 2  A promise that is dropped without a value ends the await with disconnected.
-// 3  A cancelled await ends at once; what comes later is destroyed by whoever brings it. So the other side must not
-//    refer to the coroutine: what it needs, it owns. Where it must, use blocking.
+// 3  A cancelled await ends at once, but for a value that is there: that is given, and the next cancel point sees the
+//    cancel. In a select it goes before what is only ready. What comes later is destroyed by whoever brings it.
+//    So the other side must not refer to the coroutine: what it needs, it owns. Where it must, use blocking.
 // 4  While both are there, and nothing has come, it is a foreign hold.
 // 5  In virtual time nobody parks for a hold: a run ends with the task still waiting, and the next run takes in
 //    what came meanwhile. In a test, and in the lab, let a task play the other side: what a task of the same run sets
 //    is there at the next step, before time moves.
-// 6  A replay waits for the other side to bring its value again, at the step where it came (replay_live.hpp).
+// 6  A future that has a name may lose a select and be awaited again: select(std::ref(future), ...). One that has given
+//    its value says disconnected.
+// 7  A replay waits for the other side to bring its value again, at the step where it came (replay_live.hpp).
 //
 // Cancel points: awaiting the future.
 // Threads: the promise is anybody's, one thread at a time; not a signal handler's. The future belongs to its task.
@@ -120,13 +123,20 @@ class foreign_future {
 
   status poll(cx& c) noexcept {
     if (state_ == nullptr) return status::stale_handle;
-    const inside here(c.kernel());  // It may arrive on another worker.
+    const inside here(c.kernel());          // It may arrive on another worker.
+    if (has_happened()) return status::ok;  // Also to who is cancelled: nobody else could give it back.
     if (const status s = c.checkpoint(); s != status::ok) return s;
-    if (state_->has_arrived) return state_->value ? status::ok : status::disconnected;
+    if (state_->has_arrived) return status::disconnected;
     extension::wait_for_foreign(c, number_);
     return status::would_block;
   }
   T take() { return *std::exchange(state_->value, std::nullopt); }
+  /// A value is there, whatever else is ready.
+  [[nodiscard]] bool has_happened() const noexcept {
+    return state_ != nullptr && state_->has_arrived && state_->value.has_value();
+  }
+  /// It lost a select, and waits no more: it stands in no queue.
+  void withdraw() noexcept {}
 
   // For foreign_value.
   foreign_future(detail::foreign_state<T>& state, kernel& home) noexcept

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <utility>
 
+#include "asx/coro/chan.hpp"
 #include "asx/coro/select.hpp"
 #include "asx/coro/spawn.hpp"
 #include "asx/coro/testing/lives.hpp"
@@ -81,6 +83,79 @@ TEST(coro_foreign, lets_go_when_it_is_cancelled_and_what_comes_later_harms_nobod
   EXPECT_EQ(rt.inbox().open_handles(), 0U);
   EXPECT_TRUE(rt.shutdown().is_quiescent());
   expect_legal(rt);
+}
+
+TEST(coro_foreign, gives_a_value_that_was_there_before_the_cancel) {  // law 3, R-351
+  waiting w;
+  runtime rt;
+  const nothing_left before(rt);
+  status next = status::ok;
+  auto made = spawn_in(rt.kernel(), rt.root(), {}, [&](cx c) -> task<> {
+    co_await w.run(c);
+    next = (co_await attempt(sleep(duration::seconds(1)))).code;
+  });
+  rt.run_until_idle();
+  w.promise.set(std::make_unique<int>(42));
+  EXPECT_EQ(made.handle.cancel(), status::ok);
+  rt.run_until_idle();
+  EXPECT_TRUE(made.handle.is_done());
+  EXPECT_EQ(w.code, status::ok);
+  EXPECT_EQ(w.got, 42);
+  EXPECT_EQ(next, status::cancelled);
+  made.handle.drop();
+  before.check();
+  expect_legal(rt);
+}
+
+TEST(coro_foreign, that_was_dropped_is_nothing_to_a_cancelled_task) {  // law 3
+  waiting w;
+  runtime rt;
+  auto made = spawn_in(rt.kernel(), rt.root(), {}, [&w](cx c) { return w.run(c); });
+  rt.run_until_idle();
+  w.promise = {};
+  EXPECT_EQ(made.handle.cancel(), status::ok);
+  rt.run_until_idle();
+  EXPECT_EQ(w.code, status::cancelled);
+}
+
+TEST(coro_foreign, that_is_there_goes_before_what_is_only_ready) {  // law 3, R-351
+  runtime rt;
+  auto made = spawn_in(rt.kernel(), rt.root(), {}, [](cx c) -> task<> {
+    auto [code, tx, rx] = channel<int>(c, 1);
+    EXPECT_EQ(tx.try_send(7).code, status::ok);
+    auto pair = foreign_value<int>(c);
+    pair.promise.set(1);
+    co_await yield();  // It is taken in.
+    const auto got = co_await select(recv(rx), std::move(pair.future));
+    EXPECT_EQ(got.index(), 1U);
+    EXPECT_EQ(rx.try_recv().value, 7) << "and a message can wait";
+  });
+  rt.run_until_quiescent();
+  EXPECT_TRUE(made.handle.is_done());
+}
+
+TEST(coro_foreign, that_lost_a_select_by_its_name_is_awaited_again) {  // law 6
+  runtime rt;
+  foreign_promise<std::unique_ptr<int>> late;
+  int got = 0;
+  auto made = spawn_in(rt.kernel(), rt.root(), {}, [&](cx c) -> task<> {
+    auto [code, tx, never] = channel<int>(c, 1);
+    auto pair = foreign_value<std::unique_ptr<int>>(c);
+    late = std::move(pair.promise);
+    const auto first = co_await select(std::ref(pair.future), sleep(duration::seconds(1)));
+    EXPECT_EQ(first.index(), 1U);
+    EXPECT_FALSE(pair.future.is_null());
+    auto second = co_await select(recv(never), std::ref(pair.future));
+    EXPECT_EQ(second.index(), 1U);
+    if (second.index() == 1) got = *std::get<1>(second);
+    EXPECT_EQ((co_await attempt(std::move(pair.future))).code, status::disconnected) << "there is no second one";
+  });
+  rt.run_until_quiescent();
+  EXPECT_FALSE(made.handle.is_done());
+  late.set(std::make_unique<int>(5));
+  rt.run_until_idle();
+  EXPECT_EQ(got, 5);
+  EXPECT_TRUE(made.handle.is_done());
 }
 
 TEST(coro_foreign, may_lose_a_select) {
