@@ -16,8 +16,10 @@
 // 4  So the body may refer to locals of the coroutine that awaits it: they are there until the region is closed
 //
 // 5  with_timeout closes the region with kind timeout when the time is over, counted from the await, and gives an
-//    empty optional then. A limit that no timer can be set for is refused, and nothing was started. A close
-//    that the cancel queue has no room for is tried again each millisecond.
+//    empty optional then, whatever cleanup makes of it: an err that comes out of the body, or of a child, after
+//    the close is the end of one that was cancelled, and not told. Cleanup whose failure matters tells it by a channel
+//    or a variable, or panics. A limit that no timer can be set for is refused, and nothing was started. A close that
+//    the cancel queue has no room for is tried again each millisecond.
 // 6  A panic is hidden by nothing that came before or after it, neither a timeout nor a cancel, and its text is told
 //    to whoever awaits.
 // 7  The cx is that of the task that awaits. With another one's the block would hear of the wrong cancel: it starts

@@ -132,6 +132,28 @@ TEST(coro_timeout, waits_for_a_body_that_ignores_its_cancel_until_its_quota_is_s
 }
 
 // Cleanup must be able to bound itself: a timeout that does not work there is what users of others suffer from.
+// Law 5, R-248: it is over, and what its cleanup makes of that is no third answer.
+TEST(coro_timeout, is_over_also_when_what_it_closed_fails_in_its_cleanup) {
+  runtime rt;
+  const nothing_left before(rt);
+  const auto out = outcome_of(rt, [](cx c) -> task<int> {
+    const auto fails_behind = [](cx) -> task<> {
+      static_cast<void>(co_await attempt(sleep(duration::hours(1))));
+      co_await fail(status::corrupt, 9);
+    };
+    const auto how = co_await attempt(with_timeout(c, duration::seconds(1), [&fails_behind](cx own) -> task<> {
+      co_await start(own, fails_behind);
+      co_await fails_behind(own);
+    }));
+    EXPECT_TRUE(how.is_ok());
+    EXPECT_FALSE(how.value().has_value());
+    EXPECT_EQ(c.now(), instant{1'000'000'000});
+    co_return 1;
+  });
+  EXPECT_EQ(out.value(), 1);
+  before.check();
+}
+
 TEST(coro_timeout, works_in_the_mask_of_a_cleanup) {
   runtime rt;
   const nothing_left before(rt);
