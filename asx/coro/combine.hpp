@@ -78,12 +78,12 @@ outcome_in<T> outcome_of(spawn_result<T>& s, coro_root& asks) {
   return out;
 }
 
-/// The first panic that it is shown; its text is the handle's.
+/// The first panic that it is shown; its text is the handle's. Whoever is shown has been heard: one panic tells of all.
 template <class T>
 void note_panic(const spawn_result<T>& s, std::optional<panic_note>& out) noexcept {
   task_outcome how;
-  if (out || s.handle.is_null() || s.handle.home()->result(s.handle.task(), how) != status::ok) return;
-  if (how.is_panicked()) out = how.panic();
+  if (s.handle.is_null() || s.handle.home()->result(s.handle.task(), how) != status::ok) return;
+  if (!out && how.is_panicked()) out = how.panic();
 }
 
 /// Children that compete, and who of them has ended, in order.
@@ -104,13 +104,14 @@ struct contest {
     static_cast<void>(all[i].handle.home()->result(all[i].handle.task(), out));
     return out.kind();
   }
-  /// Who panicked, when all have ended: the last one that was looked at, or the first in the order given; else N.
+  /// Who panicked, when all have ended: the last one that was looked at, or the first in the order given; else N. All
+  /// are asked: one panic tells of all.
   [[nodiscard]] std::size_t panicked() const noexcept {
-    if (has_ended[last] && kind_of(last) == outcome_kind::panicked) return last;
-    for (std::size_t i = 0; i < N; ++i) {
-      if (!all[i].handle.is_null() && kind_of(i) == outcome_kind::panicked) return i;
+    std::size_t first = N;
+    for (std::size_t i = N; i-- > 0;) {
+      if (!all[i].handle.is_null() && kind_of(i) == outcome_kind::panicked) first = i;
     }
-    return N;
+    return has_ended[last] && kind_of(last) == outcome_kind::panicked ? last : first;
   }
   /// False when the cancel queue has no room for one of them.
   [[nodiscard]] bool stop_the_others() noexcept {

@@ -246,6 +246,7 @@ LAB_TEST(coro_link, crosses_regions_and_closes_what_the_other_awaits) {
     co_await region(r, {.policy = region_policy::body_decides}, [&](cx in) -> task<> {
       auto inner = co_await start(in, ends, end::panicked, 7);
       EXPECT_EQ(link(inner, outer), status::ok);
+      EXPECT_TRUE((co_await join(inner)).is_panicked());
     });
     EXPECT_EQ((co_await join(outer)).cancelled_by().reason.kind, cancel_kind::linked_exit);
     EXPECT_EQ(ended, 2);

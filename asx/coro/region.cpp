@@ -15,6 +15,7 @@ status region_block::open(cx& c, const region_options& how, const std::source_lo
   spec.owner = c.handle();
   spec.ends_when_empty = true;
   spec.is_judged_by_owner = true;
+  spec.is_judged_by_body = how.policy == region_policy::body_decides;
   spec.fails_fast = how.policy == region_policy::fail_fast;
   policy_ = how.policy;
   const status s = kernel_->create_region(c.region(), spec, region_, site);

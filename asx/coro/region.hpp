@@ -12,7 +12,8 @@
 //    await goes on until it is.
 // 3  A child that fails (err or panicked) closes the region with kind fail_fast, and the block answers with that
 //    failure; under `supervise` the others go on, and the block answers with the worst outcome at the end.
-//    Under `body_decides` only the body's own end counts.
+//    Under `body_decides` only the body's own end counts; a panic of another child, when nobody looked at it, is the
+//    run's (run.hpp, law 3).
 // 4  So the body may refer to locals of the coroutine that awaits it: they are there until the region is closed
 //
 // 5  with_timeout closes the region with kind timeout when the time is over, counted from the await, and gives an

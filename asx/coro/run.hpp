@@ -9,9 +9,11 @@
 // 2  run_in does the same in a runtime of yours, which may have virtual time. It does not shut down, so what was
 //    started goes on when the coroutine fails, unless that is a region block. With virtual time it stops after
 //    runtime::default_max_steps.
-// 3  A failure is not lost: when the coroutine ends ok, and a task that was started in its region after it failed
-//    while nobody held it, that is the outcome, and the text names the task. Among threads one that fails before
-//    `start` has let go of its handle counts as held.
+// 3  A failure is not lost. It is heard when somebody joins the task, or takes its outcome; one that was started in the
+//    region of the coroutine after it, and failed, and was let go of unheard, is told here. So is a panic in a block
+//    that its body decides. The worse of the two is the outcome, the coroutine's own when neither is, and the text
+//    tells both. Of several it is the first panic, else the first err. Who holds a handle still when the run is over
+//    may hear of it yet.
 // 4  What an outcome refers to - the message of a reason, the text of a panic - is kept in the answer.
 //
 // Cancel points: none: whoever calls run is no task.
@@ -31,7 +33,7 @@ namespace asx {
 template <class T>
 struct [[nodiscard]] run_outcome {
   outcome<typename detail::spawned<T>::stored> result;
-  std::string text;  // Empty when ok; else the status, the reason with its message, or the panic's text.
+  std::string text;  // Empty when ok; else the status, the reason with its message, or the panic's text (law 3).
 
   [[nodiscard]] bool is_ok() const noexcept { return result.is_ok(); }
 };
@@ -74,8 +76,11 @@ auto run_to_end(runtime& rt, std::uint64_t max_steps, bool ends_all, F&& f, Args
   }
   const inside here(rt.kernel());
   const kernel::unheard_end& lost = rt.kernel().unheard();
-  if (out.result.is_ok() && lost.kind != outcome_kind::ok) {
-    out.text = words_of_unheard(rt.kernel());
+  const auto& r = out.result;
+  out.text = words_of(r.kind(), r.is_err() ? &r.error() : nullptr, r.is_cancelled() ? &r.cancelled_by() : nullptr,
+                      r.is_panicked() ? &r.panic() : nullptr);
+  if (lost.kind > r.kind()) {  // a panic outweighs a cancel, and that an err.
+    out.text = words_of_unheard(rt.kernel()) + (r.is_ok() ? "" : "; the program itself ended " + out.text);
     if (lost.kind == outcome_kind::err) {
       out.result = outcome<stored>::err(lost.failure);
     } else {
@@ -83,9 +88,7 @@ auto run_to_end(runtime& rt, std::uint64_t max_steps, bool ends_all, F&& f, Args
     }
     return out;
   }
-  const auto& r = out.result;
-  out.text = words_of(r.kind(), r.is_err() ? &r.error() : nullptr, r.is_cancelled() ? &r.cancelled_by() : nullptr,
-                      r.is_panicked() ? &r.panic() : nullptr);
+  if (lost.kind != outcome_kind::ok) out.text += "; and " + words_of_unheard(rt.kernel());
   if (r.is_panicked()) out.result = outcome<stored>::panicked({"see text", r.panic().file, r.panic().line});
   if (r.is_cancelled()) {
     cancellation how = r.cancelled_by();

@@ -177,6 +177,127 @@ TEST(coro_run, tells_of_a_failure_that_nobody_joined) {  // law 3
   EXPECT_TRUE(joined.is_ok()) << joined.text;
 }
 
+task<> panics_later(cx c) {
+  co_await yield();
+  c.panic("the disk burns");
+}
+
+TEST(coro_run, tells_of_a_failure_whose_handle_was_kept_and_never_joined) {  // law 3
+  const auto dropped_behind_it = run([](cx c) -> task<int> {
+    auto child = co_await start(c, {.name = "child"}, fails_later);
+    while (!child.is_done()) co_await yield();  // To know that it has ended is not to know how.
+    co_return 1;
+  });
+  ASSERT_TRUE(dropped_behind_it.result.is_err());
+  EXPECT_EQ(dropped_behind_it.result.error(), (error{status::corrupt, 3}));
+  EXPECT_EQ(dropped_behind_it.text.rfind("err: corrupt", 0), 0U) << dropped_behind_it.text;
+  EXPECT_NE(dropped_behind_it.text.find("in task 2 'child', which nobody joined"), std::string::npos);
+
+  const auto panicked = run([](cx c) -> task<int> {
+    auto child = co_await start(c, panics_later);
+    co_await sleep(duration::microseconds(1));
+    co_return 1;
+  });
+  ASSERT_TRUE(panicked.result.is_panicked());
+  EXPECT_EQ(panicked.text, "panicked: the disk burns, in task 2, which nobody joined");
+
+  const auto taken = run([](cx c) -> task<int> {
+    auto child = co_await start(c, fails_later);
+    while (!child.is_done()) co_await yield();
+    outcome<unit> how;
+    EXPECT_EQ(child.take(how), status::ok);
+    co_return how.is_err() ? 1 : 2;
+  });
+  ASSERT_TRUE(taken.is_ok()) << taken.text;
+  EXPECT_EQ(taken.result.value(), 1);
+
+  const auto other_end = run([](cx c) -> task<int> {  // A cancel that was asked for is no failure.
+    auto child = co_await start(c, [](cx) -> task<> { co_await sleep(duration::hours(1)); });
+    static_cast<void>(child.cancel());
+    co_return 1;
+  });
+  EXPECT_TRUE(other_end.is_ok()) << other_end.text;
+}
+
+TEST(coro_run, a_handle_that_outlives_the_run_may_still_hear) {  // law 3
+  runtime rt;
+  join_handle<> kept;
+  const auto first = run_in(
+      rt,
+      [](cx c, join_handle<>* to) -> task<> {
+        auto child = co_await start(c, fails_later);
+        *to = std::move(child);
+      },
+      &kept);
+  EXPECT_TRUE(first.is_ok()) << first.text;
+  outcome<unit> how;
+  ASSERT_EQ(kept.take(how), status::ok);
+  EXPECT_TRUE(how.is_err());
+  kept.drop();
+  EXPECT_EQ(rt.kernel().unheard().kind, outcome_kind::ok);
+}
+
+TEST(coro_run, tells_of_a_panic_where_the_body_decides) {  // law 3
+  const auto block = [](cx c, bool is_held, bool is_joined, task<> (*child)(cx)) -> task<int> {
+    const region_options how{.policy = region_policy::body_decides};
+    co_await region(c, how, [is_held, is_joined, child](cx r) -> task<> {
+      auto h = co_await start(r, {.name = "child"}, child);
+      if (!is_held) h.drop();
+      co_await yield();
+      co_await yield();
+      if (is_joined) static_cast<void>(co_await join(h));
+    });
+    co_return 1;
+  };
+  for (const bool is_held : {false, true}) {
+    const auto lost = run(block, is_held, false, panics_later);
+    ASSERT_TRUE(lost.result.is_panicked()) << is_held;
+    EXPECT_EQ(lost.text, "panicked: the disk burns, in task 3 'child', which nobody joined");
+    const auto answer = run(block, is_held, false, fails_later);
+    EXPECT_TRUE(answer.is_ok()) << "an err is an answer there: " << answer.text;
+  }
+  const auto joined = run(block, true, true, panics_later);
+  EXPECT_TRUE(joined.is_ok()) << joined.text;
+}
+
+TEST(coro_run, an_err_of_the_program_hides_no_panic_that_nobody_heard) {  // law 3
+  const auto both = run([](cx c) -> task<int> {
+    co_await start(c, {.name = "child"}, panics_later);
+    co_await sleep(duration::microseconds(1));
+    co_await fail(status::io);
+    co_return 1;
+  });
+  ASSERT_TRUE(both.result.is_panicked()) << both.text;
+  EXPECT_EQ(
+      both.text.rfind("panicked: the disk burns, in task 2 'child', which nobody joined; the program itself ended "
+                      "err: io (",
+                      0),
+      0U)
+      << both.text;
+
+  const auto errs = run([](cx c) -> task<int> {  // Of two of a kind the program's own.
+    co_await start(c, {.name = "child"}, fails_later);
+    co_await sleep(duration::microseconds(1));
+    co_await fail(status::io);
+    co_return 1;
+  });
+  ASSERT_TRUE(errs.result.is_err());
+  EXPECT_EQ(errs.result.error().code, status::io);
+  EXPECT_EQ(errs.text.rfind("err: io (", 0), 0U) << errs.text;
+  EXPECT_NE(errs.text.find("; and err: corrupt ("), std::string::npos) << errs.text;
+
+  const auto later = run([](cx c) -> task<int> {  // And of two that nobody heard the panic, though it came later.
+    co_await start(c, fails_later);
+    co_await start(c, [](cx own) -> task<> {
+      co_await sleep(duration::microseconds(1));
+      own.panic("the disk burns");
+    });
+    co_return 1;
+  });
+  ASSERT_TRUE(later.result.is_panicked());
+  EXPECT_EQ(later.text, "panicked: the disk burns, in task 3, which nobody joined");
+}
+
 TEST(coro_run, ends_what_a_program_started_when_it_fails) {  // law 1
   bool was_cancelled = false;
   const auto forever = [](cx, bool* was) -> task<> {

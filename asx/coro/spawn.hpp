@@ -10,7 +10,8 @@
 //    dangle, and a reference parameter refers to the task's own copy. An argument is not converted for one, and none is
 //    left to its default.
 // 2  A refusal (region not open, limits, memory) has started nothing; function and arguments are destroyed.
-// 3  Dropping a handle forgets the result, not the task: the region still owns it, and ends only after it.
+// 3  Dropping a handle forgets the result, not the task: the region still owns it, and ends only after it. A failure
+//    that is forgotten so in the region of the program is the program's (run.hpp).
 // 4  Frame and arguments are destroyed when the task ends; the result stays for the handle.
 //
 // Cancel points: join. spawn is none.
@@ -384,10 +385,7 @@ class join_handle {
 
   [[nodiscard]] bool is_null() const noexcept { return kernel_ == nullptr; }
   [[nodiscard]] task_handle task() const noexcept { return task_; }
-  [[nodiscard]] bool is_done() const noexcept {
-    task_outcome out;
-    return kernel_ != nullptr && kernel_->result(task_, out) == status::ok;
-  }
+  [[nodiscard]] bool is_done() const noexcept { return kernel_ != nullptr && kernel_->has_ended(task_); }
   /// ok when it has ended already, and nothing happens; stale_handle when this handle names none.
   status cancel(const cancel_request& why = {}) noexcept {
     return kernel_ == nullptr ? status::stale_handle : kernel_->request_cancel(task_, why);

@@ -76,6 +76,8 @@ struct region_spec {
   bool fails_fast = false;
   /// Its outcome is the owner's to judge, and is not folded into the region around it.
   bool is_judged_by_owner = false;
+  /// And by how its body ends: a panic of another child that nobody asked for is kept as those of the root are.
+  bool is_judged_by_body = false;
 };
 
 /// Room for one task, taken; commit cannot fail.
@@ -205,8 +207,11 @@ class ASX_API kernel {
   [[nodiscard]] status complete(task_handle task, const task_outcome& result) noexcept;
   [[nodiscard]] status inspect(task_handle task, task_report& out) const noexcept;
   [[nodiscard]] status witness(task_handle task, cancel_witness& out) const noexcept;
-  /// tasks_still_active while it is live. What the outcome refers to lives as long as the record.
+  /// tasks_still_active while it is live. What the outcome refers to lives as long as the record. Whoever asks has
+  /// heard of a failure (unheard).
   [[nodiscard]] status result(task_handle task, task_outcome& out) const noexcept;
+  /// There is a result; nobody has heard it by asking this.
+  [[nodiscard]] bool has_ended(task_handle task) const noexcept;
   [[nodiscard]] status await_completed(task_handle task, cx& c, waiter& w) noexcept;
   status release_task(task_handle task) noexcept;
   [[nodiscard]] waker waker_of(task_handle task) noexcept;
@@ -234,9 +239,10 @@ class ASX_API kernel {
   [[nodiscard]] bool is_shutting_down() const noexcept { return is_shutting_down_; }
   /// When this task ends otherwise than ok, whatever the way, the root is closed as by begin_shutdown.
   void end_all_with(task_handle first) noexcept;
-  /// The first task of the root that ended with err or panicked while nobody held it, among those that were spawned
-  /// after the one that forget_unheard named; its number is 0 when there is none. In every other region a failure is
-  /// its region's. To be read inside where there are threads.
+  /// The first task of the root that ended with err or panicked while nobody held it, or whose handle was dropped
+  /// before anybody asked how it ended, among those that were spawned after the one that forget_unheard named; its
+  /// number is 0 when there is none. A panic is kept before an err, and kept also where the body of a region decides;
+  /// in every other region a failure is its region's. To be read inside where there are threads.
   struct unheard_end {
     task_id task{};
     detail::short_name name;
@@ -553,7 +559,7 @@ class ASX_API kernel {
   void acknowledge(task_record& t, bool is_forced) noexcept;
   [[nodiscard]] status checkpoint(task_record& t) noexcept;
   void keep_unheard(const detail::task_record& t) noexcept;
-  void tell_failure(const detail::task_record& t, std::uint64_t ended) noexcept;
+  void tell_failure(detail::task_record& t, std::uint64_t ended) noexcept;
   void retry_cancels() noexcept;
   [[nodiscard]] std::uint64_t unobserved_limit(const task_record& t) const noexcept;
   void start_answering(task_record& t) noexcept;

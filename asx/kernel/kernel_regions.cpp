@@ -57,6 +57,7 @@ status kernel::create_region(region_handle parent, const region_spec& spec, regi
   r.ends_when_empty = spec.ends_when_empty;
   r.fails_fast = spec.fails_fast;
   r.is_judged_by_owner = spec.is_judged_by_owner && owner != nullptr;
+  r.is_judged_by_body = r.is_judged_by_owner && spec.is_judged_by_body;
   if (owner != nullptr) {
     r.owner = owner;
     owner->owned_regions.push_back(r);

@@ -284,7 +284,7 @@ void kernel::end(task_record& t, task_trigger on, detail::task_end result, std::
   if (r.fails_fast && (result.kind == outcome_kind::err || result.kind == outcome_kind::panicked)) {
     fail_fast(r, t, ended);
   }
-  if (result.kind != outcome_kind::ok && &r == root_) tell_failure(t, ended);
+  if (result.kind != outcome_kind::ok && (&r == root_ || r.is_judged_by_body)) tell_failure(t, ended);
   cause_ = before;
   look_at(r);
   if (!is_shared() && t.drop != nullptr) {
@@ -297,13 +297,19 @@ void kernel::end(task_record& t, task_trigger on, detail::task_end result, std::
   release_if_done(t);
 }
 
-// A task of the root did not end ok: nobody but the program itself can hear of it.
-void kernel::tell_failure(const task_record& t, std::uint64_t ended) noexcept {
-  const bool has_failed = t.result.kind != outcome_kind::cancelled;
+// A task did not end ok where nobody but the program itself can hear of it, or whoever holds its handle: in the root,
+// and where the body decides, to which an err of another is an answer, and a panic is none.
+void kernel::tell_failure(task_record& t, std::uint64_t ended) noexcept {
+  const bool is_panic = t.result.kind == outcome_kind::panicked;
+  const bool has_failed = is_panic || (t.region == root_ && t.result.kind == outcome_kind::err);
   const bool is_explained =
       faults_.explains != nullptr && faults_.explains(faults_.context, t.result.kind, t.result.code);
-  if (has_failed && !is_explained && !t.is_held && unheard_.task.value == 0 && unheard_after_ < t.task()) {
-    keep_unheard(t);
+  if (has_failed && !is_explained && unheard_after_ < t.task()) {
+    if (t.is_held) {
+      t.is_unheard = true;
+    } else {
+      keep_unheard(t);
+    }
   }
   if (t.task() != first_ || root_->state == region_state::closed) return;
   is_shutting_down_ = true;
@@ -311,7 +317,10 @@ void kernel::tell_failure(const task_record& t, std::uint64_t ended) noexcept {
   propagate(*root_, reason_of_close(why, *root_), region_trigger::begin_close, true, ended);
 }
 
+// The first one, but a panic before an err.
 void kernel::keep_unheard(const task_record& t) noexcept {
+  const bool is_worse = t.result.kind == outcome_kind::panicked && unheard_.kind == outcome_kind::err;
+  if (unheard_.task.value != 0 && !is_worse) return;
   unheard_ = {t.task(), t.name, t.result.kind, {t.result.code, t.result.word}, {}};
   if (!t.has_panic_text || causes_.find(t.panic_text) == nullptr) return;
   causes_.retain(t.panic_text);
@@ -377,6 +386,7 @@ status kernel::release_task(task_handle task) noexcept {
   if (t == nullptr) return status::stale_handle;
   if (!t->is_held) return status::invalid_argument;
   t->is_held = false;
+  if (t->is_unheard) keep_unheard(*t);
   release_if_done(*t);
   return status::ok;
 }
@@ -457,11 +467,18 @@ status kernel::witness(task_handle task, cancel_witness& out) const noexcept {
 
 status kernel::result(task_handle task, task_outcome& out) const noexcept {
   const inside here(gate_);
-  const task_record* const t = find(task);
+  task_record* const t = find(task);
   if (t == nullptr) return status::stale_handle;
   if (t->state != task_state::completed || is_going(*t)) return status::tasks_still_active;
+  t->is_unheard = false;
   out = outcome_of(*t);
   return status::ok;
+}
+
+bool kernel::has_ended(task_handle task) const noexcept {
+  const inside here(gate_);
+  const task_record* const t = find(task);
+  return t != nullptr && t->state == task_state::completed && !is_going(*t);
 }
 
 }  // namespace asx

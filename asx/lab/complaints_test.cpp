@@ -140,6 +140,7 @@ task<> gives_back(cx c, way_back how) {
     co_await sleep(ms(2));
     if (how == way_back::cancelled || how == way_back::forced) static_cast<void>(holder.cancel());
     static_cast<void>(co_await join(waiter));
+    if (how == way_back::panicked) static_cast<void>(co_await join(holder));
   });
   EXPECT_TRUE(was_served);
 }

@@ -126,6 +126,7 @@ struct task_lines : place, list_hook<struct region_tasks_tag>, list_hook<struct 
   std::uint16_t is_held : 1 = false;         // By a join handle.
   std::uint16_t is_polled : 1 = false;       // By any thread, from its dispatch until it is parked, queued or ended.
   std::uint16_t tells_sites : 1 = false;     // Where it stands: kernel::sites_.
+  std::uint16_t is_unheard : 1 = false;      // It failed, and whoever holds it has not asked how it ended.
   cancel_kind deferred_kind = cancel_kind::user;  // While it is in the retry list.
   std::uint8_t pins = 0;  // The kernel itself, while user code runs that might let go of the last handle.
 
@@ -239,6 +240,7 @@ struct region_record : list_hook<struct sibling_tag>, list_hook<owner_tag>, list
   bool ends_when_empty = false;
   bool fails_fast = false;
   bool is_judged_by_owner = false;
+  bool is_judged_by_body = false;
   task_id failed{};  // Who made it fail fast, and with what.
   error failure{status::ok, 0};
   std::uint64_t closing_event = 0;  // What its children's cancels follow from.
