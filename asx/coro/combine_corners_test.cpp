@@ -67,7 +67,7 @@ auto masked(int after, bool panics = false) {
 
 // ---- panics of those who lost ---------------------------------------------------------------------------------------
 
-LAB_TEST(combine_corners, a_loser_that_panics_is_what_race_and_first_ok_answer_with) {
+ASX_LAB_TEST_WITH(combine_corners, a_loser_that_panics_is_what_race_and_first_ok_answer_with, .may_panic = true) {
   const auto first = co_await race(c, panics_late("the loser"), in(10), in(20));
   EXPECT_TRUE(first.is_panicked());
   EXPECT_EQ(first.panic().text, "the loser");
@@ -79,7 +79,7 @@ LAB_TEST(combine_corners, a_loser_that_panics_is_what_race_and_first_ok_answer_w
   EXPECT_EQ(both.panic().text, "std::runtime_error: it burns") << "the first one counts";
 }
 
-LAB_TEST(combine_corners, a_panic_decides_first_ok_and_quorum_at_once) {
+ASX_LAB_TEST_WITH(combine_corners, a_panic_decides_first_ok_and_quorum_at_once, .may_panic = true) {
   const auto got = co_await first_ok(c, in(900), throws(10));
   EXPECT_TRUE(got.is_panicked());
   EXPECT_EQ(c.now(), at_ms(10)) << "nothing that comes later could hide it";
@@ -89,7 +89,7 @@ LAB_TEST(combine_corners, a_panic_decides_first_ok_and_quorum_at_once) {
   EXPECT_EQ(c.now(), at_ms(20));
 }
 
-LAB_TEST(combine_corners, a_loser_that_panics_ends_a_quorum) {
+ASX_LAB_TEST_WITH(combine_corners, a_loser_that_panics_ends_a_quorum, .may_panic = true) {
   const auto most = co_await attempt(quorum(c, 2, in(10), in(20), panics_late("the third")));
   EXPECT_TRUE(most.is_panicked());
   EXPECT_EQ(most.panic().text, "the third");
@@ -109,7 +109,7 @@ LAB_TEST(combine_corners, an_err_of_a_loser_is_passed_over) {
 
 // Goal:   a panic is told also when its caller was cancelled, so that nobody would look at an answer.
 // Method: each of them in a task that is cancelled while its children are masked; one of those panics.
-LAB_TEST(combine_corners, a_panic_is_told_when_the_caller_is_cancelled_during_the_drain) {
+ASX_LAB_TEST_WITH(combine_corners, a_panic_is_told_when_the_caller_is_cancelled_during_the_drain, .may_panic = true) {
   const auto a = [](cx own) -> task<> { static_cast<void>(co_await race(own, in(5), masked(20, true))); };
   const auto b = [](cx own) -> task<> { static_cast<void>(co_await first_ok(own, in(5), masked(20, true))); };
   const auto d = [](cx own) -> task<> { static_cast<void>(co_await quorum(own, 1, in(5), masked(20, true))); };
@@ -250,7 +250,8 @@ LAB_TEST(combine_corners, those_who_are_stopped_are_told_why) {
   EXPECT_EQ(told.size(), 1U);
 }
 
-LAB_TEST(combine_corners, a_block_of_which_all_fail_at_once_has_one_failure_and_the_worst_under_supervision) {
+ASX_LAB_TEST_WITH(combine_corners, a_block_of_which_all_fail_at_once_has_one_failure_and_the_worst_under_supervision,
+                  .may_panic = true) {
   for (const region_policy policy : {region_policy::fail_fast, region_policy::supervise}) {
     for (const bool panics : {false, true}) {
       const auto how = co_await attempt(region(c, {.policy = policy}, [panics](cx r) -> task<> {

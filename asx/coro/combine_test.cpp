@@ -176,7 +176,7 @@ auto panics(const char* what) {
   };
 }
 
-LAB_TEST(combine, what_a_child_said_when_it_panicked_is_told) {
+ASX_LAB_TEST_WITH(combine, what_a_child_said_when_it_panicked_is_told, .may_panic = true) {
   const auto first = co_await race(c, panics("the disk burns"), in(10));
   EXPECT_TRUE(first.is_panicked());
   const auto [a, b] = co_await join_all(c, panics("left"), panics("right"));

@@ -46,7 +46,8 @@ bool is_told(end how, link_policy policy) {
 }
 
 // Every end of one of three, under both policies: the other two hear of it, or nobody does.
-LAB_TEST(coro_link, asks_the_others_when_one_ends_and_by_its_policy_only_when_it_is_not_ok) {
+ASX_LAB_TEST_WITH(coro_link, asks_the_others_when_one_ends_and_by_its_policy_only_when_it_is_not_ok,
+                  .may_panic = true) {
   for (const link_policy policy : {link_policy::not_ok, link_policy::any_end}) {
     for (const end how : {end::ok, end::err, end::panicked, end::cancelled}) {
       const instant begun = c.now();
@@ -222,7 +223,7 @@ TEST(coro_link, reaches_the_other_whatever_the_cancel_queue_holds) {
   expect_legal(rt);
 }
 
-LAB_TEST(coro_link, crosses_regions_and_closes_what_the_other_awaits) {
+ASX_LAB_TEST_WITH(coro_link, crosses_regions_and_closes_what_the_other_awaits, .may_panic = true) {
   int ended = 0;
   co_await attempt(region(c, {.policy = region_policy::body_decides}, [&](cx r) -> task<> {
     auto outer = co_await start(
@@ -254,7 +255,7 @@ LAB_TEST(coro_link, crosses_regions_and_closes_what_the_other_awaits) {
 }
 
 // All of them end at once, in every order that the lab draws: nobody hears of an end twice, and nothing is left.
-LAB_TEST(coro_link, of_those_who_end_at_the_same_moment_asks_nobody_who_has_ended) {
+ASX_LAB_TEST_WITH(coro_link, of_those_who_end_at_the_same_moment_asks_nobody_who_has_ended, .may_panic = true) {
   co_await attempt(region(c, {.policy = region_policy::body_decides}, [](cx r) -> task<> {
     for (int round = 0; round < 4; ++round) {
       auto a = co_await start(r, ends, end::err, 3);

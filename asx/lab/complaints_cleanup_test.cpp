@@ -286,7 +286,7 @@ TEST(complaints, stdexec_1909_the_join_of_a_scope_locks_up) {
 
 // ---- "a failing child terminates the process" (stdexec 1213)
 
-LAB_TEST(complaints, stdexec_1213_a_failing_child_terminates_the_process) {
+ASX_LAB_TEST_WITH(complaints, stdexec_1213_a_failing_child_terminates_the_process, .may_panic = true) {
   const auto throws = [](cx, int when) -> task<> {
     if (when == 1) co_await yield();
     if (when == 2) co_await sleep(ms(1));

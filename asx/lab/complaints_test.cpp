@@ -148,8 +148,9 @@ task<> gives_back(cx c, way_back how) {
 TEST(complaints, tokio_a_returned_permit_wakes_nobody) {
   for (int way = 0; way <= static_cast<int>(way_back::lost_a_race); ++way) {
     const auto how = static_cast<way_back>(way);
-    const lab_result r = explore({.seeds = 16, .may_overrun = how == way_back::forced},
-                                 [how](cx c) -> task<> { co_await gives_back(c, how); });
+    const lab_options allowed{
+        .seeds = 16, .may_overrun = how == way_back::forced, .may_panic = how == way_back::panicked};
+    const lab_result r = explore(allowed, [how](cx c) -> task<> { co_await gives_back(c, how); });
     EXPECT_TRUE(r.is_ok) << "way " << way << ": " << r.report();
   }
 }

@@ -12,6 +12,9 @@
 //
 //     ASX_LAB_REPLAY=lab1.7.2.none.0.0123456789abcdef ./my_tests --gtest_filter=orders.are_not_lost_when...
 //
+// With ASX_LAB_JOURNAL=FILE the whole journal of a run that was found is written there, and a replay that comes out
+// otherwise, because the program is another by now, shows the first event that differs from it.
+//
 // ASX_LAB_TEST_WITH(suite, name, .seeds = 200, .may_block = true) takes the fields of lab_options.
 //
 //     LAB_SWEEP(orders, survive_whatever_is_refused_or_cancelled, admission, cancel) { ... }
@@ -38,6 +41,7 @@ template <class All>
 void test_in_lab(lab_options how, const lab_body& body, All all) {
   how.has_failed = [] { return ::testing::Test::HasFailure(); };
   const char* const token = std::getenv("ASX_LAB_REPLAY");
+  if (const char* const file = std::getenv("ASX_LAB_JOURNAL"); file != nullptr) how.journal = file;
   const lab_result found = token == nullptr ? all(how, body) : replay(how, token, body);
   EXPECT_TRUE(found.is_ok) << found.report();
 }

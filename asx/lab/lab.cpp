@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cinttypes>
 #include <cstdio>
@@ -12,8 +13,12 @@
 #include "asx/coro/run.hpp"
 #include "asx/journal/compare.hpp"
 #include "asx/journal/describe.hpp"
+#include "asx/journal/digest.hpp"
+#include "asx/journal/file.hpp"
 #include "asx/journal/why.hpp"
 #include "asx/kernel/report.hpp"
+#include "asx/lab/detail/channel_accounts.hpp"
+#include "asx/lab/replay_live.hpp"
 
 namespace asx {
 
@@ -158,8 +163,7 @@ struct injector {
 struct run_record {
   std::string finding;
   digest128 digest{};
-  std::string tail;
-  std::vector<event> events;  // Those that the ring kept.
+  std::vector<event> events;  // Those that the ring kept; all, when there is a file for them.
   std::uint64_t steps = 0;
   std::uint64_t requests = 0;  // For memory, from the body's start.
   injector points{plan{}};
@@ -205,41 +209,61 @@ std::string knot(runtime& rt) {
 struct counts {
   std::uint64_t leaks = 0;
   std::uint64_t forced = 0;
+  std::uint64_t panics = 0;
+  std::uint64_t first_to_panic = 0;
+  name_book of_first;  // What it said.
+  detail::channel_accounts channels;
+  bool keeps_all = false;
+  std::vector<event> all;
 
   [[nodiscard]] event_sink sink() noexcept {
     return {this, [](void* self, std::span<const event> batch) noexcept {
-              auto& c = *static_cast<counts*>(self);
-              for (const event& e : batch) {
-                c.leaks += e.kind == event_kind::obligation_leaked ? 1 : 0;
-                c.forced += e.kind == event_kind::task_force_completed ? 1 : 0;
-              }
+              for (const event& e : batch) static_cast<counts*>(self)->take(e);
             }};
+  }
+  void take(const event& e) {
+    leaks += e.kind == event_kind::obligation_leaked ? 1 : 0;
+    forced += e.kind == event_kind::task_force_completed ? 1 : 0;
+    if (e.kind == event_kind::task_panicked && ++panics == 1) first_to_panic = e.subject;
+    if (e.kind == event_kind::text && panics != 0 && e.subject == first_to_panic) of_first.learn(e);
+    channels.take(e);
+    if (keeps_all) all.push_back(e);
+  }
+  [[nodiscard]] std::string words_of_panics(journal& log) const {
+    const name_book names(events_of(log));
+    const std::string_view said = of_first.find(field_type::task, first_to_panic, text_code::panic);
+    std::string out;
+    append_value(out, field_type::task, first_to_panic, &names);
+    out += " panicked";
+    if (!said.empty()) out.append(": ").append(said);
+    return panics == 1 ? out : out + ", and " + std::to_string(panics - 1) + " more panicked";
   }
 };
 
 void judge(runtime& rt, const lab_options& options, const counts& seen, run_record& out) {
   rt.journal().settle();
-  const auto [leaks, forced] = seen;
+  const std::uint64_t leaks = seen.leaks;
   if (out.finding.empty() && rt.kernel().unheard().kind != outcome_kind::ok && !options.may_fail) {
     out.finding = detail::words_of_unheard(rt.kernel());
   }
+  if (out.finding.empty() && seen.panics != 0 && !options.may_panic) out.finding = seen.words_of_panics(rt.journal());
+  if (out.finding.empty()) out.finding = seen.channels.finding();
   if (out.finding.empty() && leaks != 0 && !options.may_leak) {
     out.finding = std::to_string(leaks) + " obligations leaked\n" + rt.kernel().ghosts().report();
   }
   if (out.finding.empty() && rt.kernel().ghosts().violations() != leaks && !options.may_leak) {
     out.finding = "ghosts were violated\n" + rt.kernel().ghosts().report();
   }
-  if (out.finding.empty() && forced != 0 && !options.may_overrun) {
-    out.finding = std::to_string(forced) + " tasks overran their cleanup budget and were completed by force";
+  if (out.finding.empty() && seen.forced != 0 && !options.may_overrun) {
+    out.finding = std::to_string(seen.forced) + " tasks overran their cleanup budget and were completed by force";
   }
 }
 
-std::string tail_of(journal& log) {
-  std::vector<event> events = events_of(log);
+std::string tail_of(std::span<const event> events) {
   const name_book names(events);
-  if (events.size() > 24) events.erase(events.begin(), events.end() - 24);
   std::string out;
-  for (const event& e : events) out += "  " + std::to_string(e.seq) + "  " + describe(e, &names) + '\n';
+  for (const event& e : events.last(std::min<std::size_t>(events.size(), 24)))
+    out += "  " + std::to_string(e.seq) + "  " + describe(e, &names) + '\n';
   return out;
 }
 
@@ -257,6 +281,7 @@ run_record run_once(const lab_options& options, const plan& p, const lab_body& b
   config.ready_tiebreak = tie_break::rng;
   config.memory = memory.port();
   counts seen_events;
+  seen_events.keeps_all = !options.journal.empty();
   config.sink = seen_events.sink();
   runtime rt(config);
   if (rt.start_status() != status::ok) {
@@ -291,7 +316,7 @@ run_record run_once(const lab_options& options, const plan& p, const lab_body& b
   } else if (out.finding.empty() && first.handle.is_done()) {
     outcome<unit> how_it_went;
     static_cast<void>(first.handle.take(how_it_went));
-    if (!how_it_went.is_ok() && (!may_fail || how_it_went.is_panicked())) {
+    if (!how_it_went.is_ok() && (!may_fail || (how_it_went.is_panicked() && !options.may_panic))) {
       const auto& o = how_it_went;
       out.finding = "the body ended " + detail::words_of(o.kind(), o.is_err() ? &o.error() : nullptr,
                                                          o.is_cancelled() ? &o.cancelled_by() : nullptr,
@@ -309,9 +334,50 @@ run_record run_once(const lab_options& options, const plan& p, const lab_body& b
     out.finding = "an expectation did not hold";
   }
   out.digest = rt.journal().digest();
-  out.events = events_of(rt.journal());
-  if (!out.finding.empty()) out.tail = tail_of(rt.journal());
+  out.events = seen_events.keeps_all ? std::move(seen_events.all) : events_of(rt.journal());
   return out;
+}
+
+// A stream as the ports of journals.
+struct file_port {
+  explicit file_port(const std::string& path, const char* how) : stream(std::fopen(path.c_str(), how)) {}
+  ~file_port() {
+    if (stream != nullptr) std::fclose(stream);
+  }
+  file_port(const file_port&) = delete;
+  file_port& operator=(const file_port&) = delete;
+
+  [[nodiscard]] write_port writer() noexcept {
+    return {this, [](void* self, std::span<const std::byte> bytes) noexcept -> std::int64_t {
+              errno = 0;
+              std::FILE* const to = static_cast<file_port*>(self)->stream;
+              const std::size_t written = std::fwrite(bytes.data(), 1, bytes.size(), to);
+              const bool has_failed = written != bytes.size() || std::fflush(to) != 0;
+              return has_failed ? -std::int64_t{errno == 0 ? EIO : errno} : static_cast<std::int64_t>(written);
+            }};
+  }
+  [[nodiscard]] read_port reader() noexcept {
+    return {this, [](void* self, std::uint64_t offset, std::span<std::byte> into) noexcept -> std::int64_t {
+              std::FILE* const from = static_cast<file_port*>(self)->stream;
+              if (std::fseek(from, static_cast<long>(offset), SEEK_SET) != 0) return -std::int64_t{errno};
+              const std::size_t got = std::fread(into.data(), 1, into.size(), from);
+              return std::ferror(from) != 0 ? -std::int64_t{EIO} : static_cast<std::int64_t>(got);
+            }};
+  }
+
+  std::FILE* stream;
+};
+
+// The run that was found, for a replay and for the asx command.
+void keep(lab_result& result, const lab_options& options, const run_record& r) {
+  if (options.journal.empty()) return;
+  file_port file(options.journal, "wb");
+  bin_writer out;
+  const bool is_kept = file.stream != nullptr &&
+                       out.open(heap_memory(), file.writer(), journal_header::of("lab", result.seed)) == status::ok &&
+                       (out.append(r.events), out.close()) == status::ok;
+  result.journal = is_kept ? options.journal : std::string();
+  if (!is_kept) result.finding += "\nits journal cannot be written to '" + options.journal + "'";
 }
 
 void tell(lab_result& result, const plan& p, const run_record& r) {
@@ -324,7 +390,7 @@ void tell(lab_result& result, const plan& p, const run_record& r) {
   if (r.finding.empty() || !result.is_ok) return;
   result.is_ok = false;
   result.finding = r.finding;
-  result.tail = r.tail;
+  result.tail = tail_of(r.events);
 }
 
 // Where two runs of one seed part; nothing when the ring has lost how they began.
@@ -333,6 +399,19 @@ std::string parting(const std::vector<event>& first, const std::vector<event>& s
   span_reader a(first);
   span_reader b(second);
   return explain(compare(source_of(a), source_of(b)));
+}
+
+// Where a run parts from the one that a file keeps, whose digest begins so; or why nobody can say.
+std::string parting_from(const std::string& path, const std::string& digest, const std::vector<event>& now) {
+  file_port file(path, "rb");
+  if (file.stream == nullptr) return "the journal '" + path + "' cannot be read\n";
+  live_recording recorded;
+  const journal_fault fault = read_recording(file.reader(), recorded);
+  if (fault.code != status::ok) return "the journal '" + path + "': " + fault.sentence + '\n';
+  digest_stream all;
+  add_events(all, recorded.events);
+  if (hex(all.value()).substr(0, 16) != digest) return "the journal '" + path + "' is of another run\n";
+  return parting(recorded.events, now);
 }
 
 plan plan_of(const lab_options& options, std::uint64_t seed) {
@@ -352,7 +431,9 @@ std::string lab_result::report() const {
   if (fault != lab_fault::none) out += ", " + std::string(name_of(fault)) + " at point " + std::to_string(at);
   out += ": " + finding;
   if (out.back() != '\n') out += '\n';
-  out += "replay: " + token + "\nthe last events:\n" + tail;
+  out += "replay: " + token + '\n';
+  if (!journal.empty()) out += "its journal: " + journal + '\n';
+  out += "the last events:\n" + tail;
   return out;
 }
 
@@ -370,15 +451,21 @@ lab_result explore(const lab_options& options, const lab_body& body) {
     const run_record first = run_once(options, p, body);
     ++result.runs;
     tell(result, p, first);
-    if (!result.is_ok) break;
+    if (!result.is_ok) {
+      keep(result, options, first);
+      break;
+    }
     const run_record second = run_once(options, p, body);
     ++result.runs;
     tell(result, p, second);
+    if (!result.is_ok) keep(result, options, second);
     if (!result.is_ok || second.digest == first.digest) continue;
     result.is_ok = false;
+    result.tail = tail_of(second.events);
     result.finding = "the same seed gave two digests, " + hex(first.digest) + " and " + hex(second.digest) +
                      ": the program depends on something that the lab does not hold\n" +
                      parting(first.events, second.events);
+    keep(result, options, second);
   }
   return result;
 }
@@ -389,13 +476,17 @@ lab_result sweep(const lab_options& options, lab_fault fault, const lab_body& bo
   const run_record whole = run_once(options, p, body);
   ++result.runs;
   tell(result, p, whole);
-  if (!result.is_ok) return result;
+  if (!result.is_ok) {
+    keep(result, options, whole);
+    return result;
+  }
   p.fault = fault;
   const std::uint64_t points = whole.points_for(fault);
   for (p.at = 1; p.at <= points && result.is_ok; ++p.at) {
     const run_record r = run_once(options, p, body);
     ++result.runs;
     tell(result, p, r);
+    if (!result.is_ok) keep(result, options, r);
   }
   if (result.is_ok && result.faults == 0) {
     result.is_ok = false;
@@ -421,6 +512,8 @@ lab_result replay(const lab_options& options, const std::string& token, const la
     result.is_ok = false;
     result.finding = "the run of this token had the digest " + digest + ", and is now " + hex(r.digest).substr(0, 16) +
                      ": the program is another" + (result.finding.empty() ? "" : "; it ends with: " + result.finding);
+    if (!options.journal.empty()) result.finding += '\n' + parting_from(options.journal, digest, r.events);
+    result.tail = tail_of(r.events);
   }
   return result;
 }

@@ -8,12 +8,12 @@
 //
 // What every run must satisfy, unless the options allow otherwise:
 //     the body ends ok             or what it ended with is the finding
-//     no failure is lost           nobody that the body started beside itself failed while nobody held it (run.hpp)
-//     nobody is blocked for ever   who waits when nothing can happen any more, for what, who could wake them
-//     everything ends at shutdown  quiescence
-//     no promise is broken         no obligation leaked, no ghost violation
-//     cleanup keeps its budget     nobody was completed by force
-//     the same again               the second run of a seed has the digest of the first
+//     no failure is lost           nobody that the body started beside itself failed, and was let go of unheard
+//     (run.hpp) nobody panics                whoever joined it, or caught what became of it nobody is blocked for ever
+//     who waits when nothing can happen any more, for what, who could wake them everything ends at shutdown  quiescence
+//     no promise is broken         no obligation leaked, no ghost violation no message is lost           the
+//     permits and messages of each channel add up, event by event cleanup keeps its budget     nobody
+//     was completed by force the same again               the second run of a seed has the digest of the first
 //
 // Sweeps do one thing at every point of one seed's run, one run a point, whichever task the point belongs to:
 //     cancel        the task is asked to cancel: before it begins, at each cancel point that it passes, and behind each
@@ -30,6 +30,7 @@
 // the loss of a peer (disconnected). Every strike is counted, and a sweep without any is a finding.
 //
 // A token is a few words that name a run; replay gives the same run again, and says when the program is another by now.
+// With the journal of the run that was found it says so with the first event that differs.
 //
 // Cancel points: none. Threads: one. Lifetime: the body is called for each run; what it refers to outlives explore.
 #pragma once
@@ -55,7 +56,9 @@ struct lab_options {
   bool may_block = false;               // Tasks may be left waiting; shutdown ends them.
   bool may_leak = false;
   bool may_overrun = false;
+  bool may_panic = false;          // Tasks may end panicked, if somebody hears of it; the body, if it may fail.
   bool (*has_failed)() = nullptr;  // Asked after each run; true is a finding. For frameworks with checks of their own.
+  std::string journal{};  // A file. What is found is written there, event by event; a replay is compared with it.
 };
 
 using lab_body = std::function<task<void>(cx)>;
@@ -74,6 +77,7 @@ struct lab_result {
   std::string finding;   // What was wrong; empty when nothing was.
   std::string token;     // Names that run.
   std::string tail;      // The last events of its journal, one a line.
+  std::string journal;   // The file that holds all of them, if one was asked for.
 
   /// All of it, for people.
   [[nodiscard]] std::string report() const;
@@ -83,7 +87,8 @@ struct lab_result {
 [[nodiscard]] ASX_API lab_result explore(const lab_options& options, const lab_body& body);
 /// The first seed's run, once for each point where the fault can strike; stops at the first finding.
 [[nodiscard]] ASX_API lab_result sweep(const lab_options& options, lab_fault fault, const lab_body& body);
-/// The run that a token names. A token that cannot be read is a finding; so is a digest that is not the token's.
+/// The run that a token names. A token that cannot be read is a finding; so is a digest that is not the token's. Writes
+/// no journal.
 [[nodiscard]] ASX_API lab_result replay(const lab_options& options, const std::string& token, const lab_body& body);
 
 }  // namespace asx

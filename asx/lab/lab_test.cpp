@@ -3,15 +3,18 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <source_location>
 #include <string>
 
 #include "asx/coro/chan.hpp"
+#include "asx/coro/near.hpp"
 #include "asx/coro/region.hpp"
 #include "asx/coro/select.hpp"
 #include "asx/coro/spawn.hpp"
 #include "asx/coro/sync.hpp"
 #include "asx/coro/time.hpp"
+#include "asx/kernel/extension.hpp"
 #include "asx/lab/gtest.hpp"
 
 namespace asx {
@@ -155,10 +158,237 @@ TEST(lab, says_what_is_wrong_with_a_token) {
 }
 
 TEST(lab, calls_a_sweep_that_hits_nothing_a_finding) {
-  lab_options options;
-  options.may_fail = true;
-  const lab_result r = sweep(options, lab_fault::memory, [](cx) -> task<> { co_return; });
-  EXPECT_TRUE(r.is_ok || r.finding.find("hit nothing") != std::string::npos) << r.report();
+  const auto spends_nothing = [](cx) -> task<> { co_return; };
+  const lab_result r = sweep({}, lab_fault::cost, spends_nothing);
+  ASSERT_FALSE(r.is_ok);
+  EXPECT_EQ(r.finding, "the sweep hit nothing: the run has no point where cost can strike");
+  EXPECT_EQ(r.faults, 0U);
+  EXPECT_EQ(r.runs, 1U);
+  const lab_result hits = sweep({}, lab_fault::cost, [](cx c) -> task<> {
+    static_cast<void>(c.consume_cost(1));
+    co_return;
+  });
+  EXPECT_TRUE(hits.is_ok) << hits.report();
+  EXPECT_EQ(hits.faults, 1U);
+}
+
+// A supervisor that takes whatever becomes of its workers.
+task<> takes_anything(cx c) {
+  auto worker = co_await start(c, {.name = "worker"}, [](cx own) -> task<> {
+    co_await yield();
+    own.panic("the disk burns");
+  });
+  static_cast<void>(co_await attempt(join(worker)));
+  co_await attempt(region(c, [](cx r) -> task<> {
+    co_await start(r, [](cx own) -> task<> {
+      co_await yield();
+      own.panic("and the house");
+    });
+  }));
+}
+
+TEST(lab, finds_a_panic_though_somebody_joined_it) {
+  const lab_result r = explore({.seeds = 4}, takes_anything);
+  ASSERT_FALSE(r.is_ok);
+  EXPECT_EQ(r.finding, "task 2 'worker' panicked: the disk burns, and 1 more panicked");
+  const lab_result fails = explore({.seeds = 4, .may_fail = true}, takes_anything);
+  EXPECT_FALSE(fails.is_ok) << "to fail is not to panic";
+  EXPECT_TRUE(explore({.seeds = 4, .may_panic = true}, takes_anything).is_ok);
+}
+
+TEST(lab, finds_a_panic_of_a_body_unless_it_may) {
+  const auto body = [](cx c) -> task<> {
+    c.panic("boom");
+    co_return;
+  };
+  EXPECT_EQ(explore({}, body).finding, "the body ended panicked: boom");
+  EXPECT_FALSE(explore({.may_fail = true}, body).is_ok);
+  EXPECT_FALSE(explore({.may_panic = true}, body).is_ok) << "then it ended otherwise than ok all the same";
+  EXPECT_TRUE(explore({.may_fail = true, .may_panic = true}, body).is_ok);
+}
+
+TEST(lab, finds_a_failure_whose_handle_was_dropped_unheard) {
+  const auto body = [](cx c) -> task<> {
+    auto child = co_await start(c, {.name = "child"}, [](cx) -> task<> { co_await fail(status::io); });
+    while (!child.is_done()) co_await yield();
+  };
+  const lab_result r = explore({}, body);
+  ASSERT_FALSE(r.is_ok);
+  EXPECT_NE(r.finding.find("err: io"), std::string::npos) << r.finding;
+  EXPECT_NE(r.finding.find("in task 2 'child', which nobody joined"), std::string::npos) << r.finding;
+}
+
+// ---- a program that is another by now
+
+task<> counts_to(cx c, int last) {
+  for (int i = 0; i < last; ++i) co_await yield();
+  co_await sleep(duration::milliseconds(static_cast<std::uint64_t>(last)));
+  co_await fail(status::io);
+  static_cast<void>(c);
+}
+
+std::string scratch(const char* name) {
+  return ::testing::TempDir() + name;
+}
+
+TEST(lab, shows_the_last_events_of_a_replay_that_parts) {
+  const lab_result found = explore({}, [](cx c) -> task<> { co_await counts_to(c, 3); });
+  ASSERT_FALSE(found.is_ok);
+  EXPECT_TRUE(found.journal.empty()) << "nobody asked for a file";
+  const lab_result parted = replay({}, found.token, [](cx c) -> task<> {
+    for (int i = 0; i < 4; ++i) co_await yield();
+    EXPECT_EQ(c.now().ns, 0U);
+  });
+  ASSERT_FALSE(parted.is_ok);
+  EXPECT_NE(parted.finding.find("the program is another"), std::string::npos) << parted.finding;
+  EXPECT_NE(parted.tail.find("the record of task 1 'body' is free"), std::string::npos) << parted.report();
+  int runs = 0;
+  const lab_result twice = explore({}, [&runs](cx) -> task<> {
+    if (++runs % 2 == 0) co_await yield();
+  });
+  EXPECT_NE(twice.finding.find("two digests"), std::string::npos) << twice.finding;
+  EXPECT_NE(twice.tail.find("task 1 'body'"), std::string::npos) << twice.report();
+}
+
+TEST(lab, keeps_the_journal_of_what_it_found_and_shows_where_a_replay_parts) {
+  const std::string file = scratch("asx_lab_found.asxj");
+  const lab_options how{.journal = file};
+  // More than the ring keeps: the file has them all.
+  const auto body = [](cx c) -> task<> { co_await counts_to(c, 30'000); };
+  const lab_result found = explore(how, body);
+  ASSERT_FALSE(found.is_ok);
+  EXPECT_EQ(found.journal, file);
+  EXPECT_NE(found.report().find("its journal: " + file), std::string::npos);
+  const lab_result same = replay(how, found.token, body);
+  EXPECT_EQ(same.finding, found.finding);
+
+  const lab_result parted = replay(how, found.token, [](cx c) -> task<> { co_await counts_to(c, 29'999); });
+  ASSERT_FALSE(parted.is_ok);
+  EXPECT_NE(parted.finding.find("the program is another; it ends with: the body ended err: io"), std::string::npos)
+      << parted.finding;
+  EXPECT_NE(parted.finding.find("\n  - "), std::string::npos) << "the event as it was\n" << parted.finding;
+  EXPECT_NE(parted.finding.find("\n  + "), std::string::npos) << "and as it is\n" << parted.finding;
+  EXPECT_NE(parted.finding.find("kind: 220 in the reference, 600 in the run"), std::string::npos) << parted.finding;
+
+  const lab_result other = explore({.first_seed = 2, .journal = file}, body);  // Over the one before.
+  ASSERT_EQ(other.journal, file);
+  const lab_result stranger = replay(how, found.token, [](cx) -> task<> { co_return; });
+  EXPECT_NE(stranger.finding.find("is of another run"), std::string::npos) << stranger.finding;
+  std::remove(file.c_str());
+}
+
+TEST(lab, keeps_the_journal_of_a_sweep_and_of_a_program_that_is_not_the_same_twice) {
+  const std::string file = scratch("asx_lab_swept.asxj");
+  const lab_options how{.journal = file};
+  const auto fragile = [](cx c) -> task<> {
+    auto slept = co_await attempt(sleep(duration::milliseconds(1)));
+    if (!slept.is_ok()) c.panic("not ready for that");
+  };
+  const lab_result swept = sweep(how, lab_fault::cancel, fragile);
+  ASSERT_FALSE(swept.is_ok);
+  ASSERT_EQ(swept.journal, file);
+  const lab_result parted = replay(how, swept.token, [](cx) -> task<> { co_await sleep(duration::milliseconds(2)); });
+  EXPECT_NE(parted.finding.find("\n  + "), std::string::npos) << parted.finding;
+  int runs = 0;
+  const lab_result twice = explore(how, [&runs](cx) -> task<> {
+    if (++runs % 2 == 0) co_await yield();
+  });
+  EXPECT_EQ(twice.journal, file);
+  std::remove(file.c_str());
+}
+
+TEST(lab, says_why_there_is_no_journal_to_compare_with) {
+  const std::string nowhere = scratch("no_such_folder/found.asxj");
+  const auto fails = [](cx c) -> task<> { co_await counts_to(c, 1); };
+  const lab_result found = explore({.journal = nowhere}, fails);
+  EXPECT_TRUE(found.journal.empty());
+  EXPECT_NE(found.finding.find("its journal cannot be written to '" + nowhere + "'"), std::string::npos)
+      << found.finding;
+  const lab_result parted = replay({.journal = nowhere}, found.token, [](cx) -> task<> { co_return; });
+  EXPECT_NE(parted.finding.find("the journal '" + nowhere + "' cannot be read"), std::string::npos) << parted.finding;
+}
+
+// ---- the accounts of channels
+
+// Plants an event that no channel told of.
+void pretend(cx c, event_kind kind, std::uint64_t channel, std::uint64_t a, std::uint64_t b) {
+  const inside here(c.kernel());
+  extension::note(c.kernel(), kind, channel, c.task().value, a, b);
+}
+
+TEST(lab, finds_a_channel_whose_account_does_not_balance) {
+  struct planted {
+    const char* what;
+    event_kind kind;
+    std::uint64_t a, b;
+  };
+  for (const planted& p : {
+           planted{"received what nobody sent", event_kind::message_received, 2, pack(0, 0)},
+           planted{"a message is gone and nobody said so", event_kind::permit_sent, 2, pack(1, 0)},
+           planted{"a permit ends that nobody has", event_kind::permit_aborted, 1, pack(1, 0)},
+           planted{"a permit is skipped", event_kind::permit_reserved, 9, pack(1, 1)},
+           planted{"a slot is lost", event_kind::permit_sent, 2, pack(2, 1)},
+           planted{"the last sender leaves other than there is", event_kind::channel_sender_closed, 0, pack(7, 0)},
+           planted{"the receiver throws away too little", event_kind::channel_receiver_closed, pack(1, 0), 0},
+           planted{"freed with a message in it", event_kind::channel_freed, 0, 0},
+       }) {
+    const lab_result r = explore({.seeds = 1}, [&p](cx c) -> task<> {
+      auto [code, tx, rx] = channel<int>(c, 4);
+      co_await send(tx, 1);
+      pretend(c, p.kind, 1, p.a, p.b);
+      auto got = co_await recv(rx);
+      EXPECT_TRUE(got);
+    });
+    EXPECT_FALSE(r.is_ok) << p.what;
+    EXPECT_NE(r.finding.find("the account of a channel does not balance (R-234)"), std::string::npos)
+        << p.what << ": " << r.finding;
+  }
+}
+
+TEST(lab, finds_a_broadcast_whose_account_does_not_balance) {
+  for (const event_kind kind : {event_kind::value_published, event_kind::message_evicted}) {
+    const lab_result r = explore({.seeds = 1}, [kind](cx c) -> task<> {
+      auto [code, tx, rx] = broadcast<int>(c, 4);
+      EXPECT_EQ(code, status::ok);
+      for (int i = 0; i < 6; ++i) EXPECT_EQ(tx.send(i).code, status::ok);
+      pretend(c, kind, 1, 7, pack(1, 4));
+      EXPECT_EQ(tx.send(6).code, status::ok);
+      co_return;
+    });
+    EXPECT_NE(r.finding.find("does not balance"), std::string::npos) << r.report();
+  }
+}
+
+// Every way in which a message or a permit may go, and every other channel beside it.
+LAB_SWEEP(lab, accounts_of_channels_balance_whatever_happens, cancel, admission, polls, memory) {
+  co_await region(c, {.policy = region_policy::body_decides}, [](cx r) -> task<> {
+    auto [code, tx, rx] = channel<int>(r, 2);
+    if (code != status::ok) co_await fail(code);
+    auto [wide, to_all, from_all] = broadcast<int>(r, 2);
+    if (wide != status::ok) co_await fail(wide);
+    auto [narrow, to_one, from_one] = watch<int>(r, 0);
+    if (narrow != status::ok) co_await fail(narrow);
+    auto [short_code, to_hand, from_hand] = rendezvous<int>(r);
+    if (short_code != status::ok) co_await fail(short_code);
+    auto [once, ask, answer] = oneshot<int>(r);
+    if (once != status::ok) co_await fail(once);
+    const auto hands = [](cx, rendezvous_sender<int> to) -> task<> { co_await hand_over(to, 1); };
+    if (const auto s = spawn(r, hands, std::move(to_hand)); s.code != status::ok) co_await fail(s.code);
+    static_cast<void>(spawn(r, produce, tx, 0, 5));
+    auto permit = co_await reserve(tx);
+    co_await sleep(duration::milliseconds(1));
+    static_cast<void>(rx.try_recv());
+    std::move(permit).abort();
+    static_cast<void>(tx.send_evict_oldest(7));
+    static_cast<void>(tx.try_send(8));
+    for (int i = 0; i < 4; ++i) {
+      static_cast<void>(to_all.send(i));
+      static_cast<void>(to_one.send(i));
+    }
+    static_cast<void>(from_all.try_recv());
+    static_cast<void>(co_await recv(from_hand));
+    static_cast<void>(rx.try_recv());
+  });
 }
 
 TEST(lab, finds_a_failure_that_nobody_joined) {
