@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""Destructors of a cancelled coroutine run once and in order, with each compiler, optimised or not.
+"""What compilers make of coroutines: destructors run once and in order, and the stack stays flat.
 
     frames_test.py <libasx.a> <compiler> [<compiler> ...]     a compiler that is absent is named and left out
 
-Builds frames.cpp at -O0 and -O2 with the address and undefined sanitizers and runs it. The library itself is the one
-that was built before: what compilers make of the coroutines of a program lies in the program.
+Builds frames.cpp at -O0 and -O2 with the address and undefined sanitizers and runs it: locals of a cancelled coroutine
+are destroyed once, the youngest first. Builds awaits.cpp at -O0 and -O1, where nobody promises tail calls, and runs it on
+a stack of 256 KiB: ten million awaits. The library itself is the one that was built before: what compilers make of the
+coroutines of a program lies in the program.
 """
 import pathlib
+import resource
 import shutil
 import subprocess
 import sys
@@ -14,6 +17,26 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+SANITIZED = ["-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+STACK_BYTES = 256 * 1024
+CASES = [("frames.cpp", "-O0", SANITIZED, None), ("frames.cpp", "-O2", SANITIZED, None),
+         ("awaits.cpp", "-O0", [], STACK_BYTES), ("awaits.cpp", "-O1", [], STACK_BYTES)]
+
+
+def judge(compiler, library, directory, source, level, flags, stack):
+    """What is wrong, or nothing; what went well is printed."""
+    what = f"{compiler} {level} {source}"
+    program = str(pathlib.Path(directory) / "program")
+    built = subprocess.run([compiler, "-std=c++20", level, *flags, "-I", str(ROOT), str(HERE / source), library, "-o", program],
+                           capture_output=True, text=True, check=False)
+    if built.returncode != 0:
+        return f"{what}: does not build:\n{built.stderr[:800]}"
+    narrow = None if stack is None else lambda: resource.setrlimit(resource.RLIMIT_STACK, (stack, stack))
+    done = subprocess.run([program], capture_output=True, text=True, check=False, preexec_fn=narrow)
+    if done.returncode != 0:
+        return f"{what}: ended with {done.returncode}: {done.stdout.strip()}\n{done.stderr[:1500]}"
+    print(f"frames: {what}: {done.stdout.strip()}")
+    return None
 
 
 def main():
@@ -26,20 +49,10 @@ def main():
             if shutil.which(compiler) is None:
                 print(f"frames: {compiler} is not installed: left out")
                 continue
-            for level in ("-O0", "-O2"):
-                program = str(pathlib.Path(directory) / f"frames{level}")
-                built = subprocess.run([compiler, "-std=c++20", level, "-g1", "-fsanitize=address,undefined",
-                                        "-fno-sanitize-recover=all", "-I", str(ROOT), str(HERE / "frames.cpp"), library,
-                                        "-o", program], capture_output=True, text=True, check=False)
-                if built.returncode != 0:
-                    wrong.append(f"{compiler} {level}: does not build:\n{built.stderr[:800]}")
-                    continue
-                done = subprocess.run([program], capture_output=True, text=True, check=False)
+            for case in CASES:
                 ran += 1
-                if done.returncode != 0:
-                    wrong.append(f"{compiler} {level}: {done.stdout.strip()}\n{done.stderr[:1500]}")
-                else:
-                    print(f"frames: {compiler} {level}: {done.stdout.strip()}")
+                wrong.append(judge(compiler, library, directory, *case))
+    wrong = [line for line in wrong if line is not None]
     for line in wrong:
         print(line)
     if ran == 0:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """gdb shows tasks, what they wait for and who awaits whom, in a live process and in a core.
 
-    gdb_test.py <libasx.a> <compiler> [<compiler> ...]     skipped with a line where gdb or a compiler is not installed
+    gdb_test.py <libasx.a> <compiler> [<compiler> ...]     told as skipped where gdb or all of them are not installed
 """
 import pathlib
 import re
@@ -12,6 +12,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+SKIPPED = 77  # As ctest is told.
 
 
 def line_of(text):
@@ -69,13 +70,14 @@ def main():
     library, compilers = sys.argv[1], sys.argv[2:]
     if shutil.which("gdb") is None:
         print("gdb: gdb is not installed: skipped")
-        return 0
-    wrong = 0
+        return SKIPPED
+    wrong, ran = 0, 0
     with tempfile.TemporaryDirectory() as directory:
         for compiler in compilers:
             if shutil.which(compiler) is None:
                 print(f"gdb: {compiler} is not installed: left out")
                 continue
+            ran += 1
             program, core = str(pathlib.Path(directory) / "program"), str(pathlib.Path(directory) / "core")
             is_clang = "clang" in pathlib.Path(compiler).name
             build(compiler, library, program, *(["-fstandalone-debug"] if is_clang and not has_debug_information(library) else []))
@@ -99,7 +101,7 @@ def main():
             if missing(told, [r"gdb knows no members of asx::runtime.*-fstandalone-debug"]):
                 wrong += 1
                 print(f"gdb: {compiler}, no debug information in the library: not told what to do\n{told[-4000:]}")
-    return 1 if wrong else 0
+    return 1 if wrong else 0 if ran else SKIPPED
 
 
 if __name__ == "__main__":
