@@ -14,7 +14,7 @@
 
 namespace asx::interleave {
 
-/// In every interleaving; how many there were is in the test's report.
+/// In every interleaving that `most` allows; how many there were is in the test's report.
 inline void expect_all_hold(unsigned threads, const std::function<std::unique_ptr<world>()>& make,
                             const limits& most = {}) {
   const verdict v = explore(threads, make, most);

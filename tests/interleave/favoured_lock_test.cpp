@@ -1,4 +1,7 @@
-// Laws 1 to 4 of asx/base/favoured_lock.hpp for two and three threads, in every interleaving.
+// Laws 1 to 4 of asx/base/favoured_lock.hpp. In every interleaving, with three stale reads of each thread: two threads
+// of one round, a favourite that goes deeper, a seat that is made inside. Two threads of two rounds, three threads, and
+// those that give way are tried with few preemptions - two to four, two more under ASX_INTERLEAVE_LONG - and one stale
+// read of each thread: what needs more of either is not found here, and tests/stress draws it.
 #include "asx/base/favoured_lock.hpp"
 
 #include <gtest/gtest.h>

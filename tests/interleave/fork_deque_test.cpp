@@ -1,4 +1,7 @@
-// Laws 1 to 4 of asx/base/fork_deque.hpp in every interleaving: the owner, thread 0, and one or two thieves.
+// Laws 1 to 4 of asx/base/fork_deque.hpp: the owner, thread 0, and one or two thieves. The smallest worlds - those that
+// say nothing of limits, and two items before one try of one thief - are seen in every interleaving, with three stale
+// reads of each thread. The larger ones are tried with as many preemptions as is said there, six to two, one more under
+// ASX_INTERLEAVE_LONG, and two stale reads: what needs more of either is not found here.
 #include "asx/base/fork_deque.hpp"
 
 #include <gtest/gtest.h>

@@ -9,10 +9,12 @@
 //     };
 //
 // Everything that threads share lies inside the gate, and whoever is inside is not interrupted: all orders of entries
-// are all interleavings.
+// are all interleavings, and all of them are tried. A world that has more than a million fails instead.
 //
-// 1  A thread is inside or outside, has a standing of its own, and steps out for polls, drops and actions, exactly as
-//    in the drive.
+// 1  A thread is inside or outside, has a standing of its own, and steps out for polls, drops and actions, as in the
+//    drive. The gate is a model of the drive's, and not its code: it has no lock, no favourite and no measuring, and
+//    nobody sleeps or is woken. Those have worlds of their own (favoured_lock_test, bell_test, parker_test), with the
+//    bounds that are said there, and meet the kernel in tests/stress.
 // 2  What somebody changes without being inside is noticed by the next who enters (kernel::state_hash).
 // 3  At the end all workers are stepped until nothing is to be done; then the world is judged, its journal is held
 //    against the rules of schedules, everything is shut down, and whoever is left is a failure.
