@@ -13,7 +13,9 @@
 //    channels, timers and cancellation mean what they mean on one thread, and the journal is one legal order of what
 //    happened.
 // 2  A task is polled by one worker at a time. It is woken on the worker that woke it, and stolen from there by one
-//    that has nothing to do, once workers are out long enough to be worth it: two that talk stay together.
+//    that has nothing to do, once workers are out long enough to be worth it: two that talk stay together. One that is
+//    cancelled, or has a deadline, is not stolen: it waits for the worker that dispatched it last, as
+//    long as that one is in a poll, whoever else is idle.
 // 3  Everything that does something may be called by any thread while it runs: spawn, cancel, try_send, wake. What only
 //    looks and gives no status - live_tasks, now, next_due, describe_tasks, journal - is looked at inside: `const
 //    inside here(rt->kernel())`. An end of a channel is of one task or thread at a time; copy it for another. A run

@@ -372,6 +372,51 @@ TEST(workers_drive_stress, a_limit_of_steps_is_everybodys) {
                         }});
   for (body& b : all) must_spawn(*rt, rt->root(), b, {}, false);
   const run_result ran = rt->run_until_quiescent(100);
+// What is ready behind a long poll goes to another worker; what has a deadline, or is cancelled, stays at home.
+TEST(workers_drive_stress, what_is_cancelled_or_has_a_deadline_waits_for_its_worker) {
+  threaded_runtime rt({.workers = 2}, quiet());
+  const hang_guard guard(rt->kernel());
+  std::atomic<int> polled_at_home{0};
+  std::atomic<bool> has_run{false};
+  std::thread::id home;
+  std::thread::id helper;
+  int polled_meanwhile = -1;
+  const auto counts = [&](cx&) {
+    EXPECT_EQ(std::this_thread::get_id(), home);
+    polled_at_home.fetch_add(1);
+    return poll_result::ready;
+  };
+  body with_deadline{counts};
+  body cancelled{counts};
+  body ready{[&](cx&) {
+    helper = std::this_thread::get_id();
+    has_run = true;
+    return poll_result::ready;
+  }};
+  body longest{[&](cx& c) {
+    home = std::this_thread::get_id();
+    task_handle out;
+    task_spec spec{.poll = &body::poll, .context = &with_deadline};
+    spec.limits.deadline = c.now() + duration::hours(1);
+    EXPECT_EQ(rt->kernel().spawn(rt->root(), spec, out), status::ok);
+    const task_handle other = must_spawn(*rt, rt->root(), cancelled, {}, false);
+    EXPECT_EQ(rt->kernel().request_cancel(other), status::ok);
+    must_spawn(*rt, rt->root(), ready, {}, false);
+    const auto began = clock_now();
+    while (!has_run.load() && ms_since(began) < 10'000) std::this_thread::yield();  // asx: bounded by 10 s
+    const auto then = clock_now();
+    while (ms_since(then) < 20) std::this_thread::yield();  // The idle one looks around once a millisecond.
+    polled_meanwhile = polled_at_home.load();
+    return poll_result::ready;
+  }};
+  must_spawn(*rt, rt->root(), longest, {}, false);
+  EXPECT_EQ(rt->run_until_quiescent().ended, status::ok);
+  EXPECT_TRUE(has_run.load());
+  EXPECT_NE(helper, home);
+  EXPECT_EQ(polled_meanwhile, 0);
+  EXPECT_EQ(polled_at_home.load(), 2);
+}
+
   EXPECT_EQ(ran.ended, status::step_limit);
   EXPECT_EQ(ran.steps, 100U);
   EXPECT_EQ(polls.load(), 100U);
