@@ -23,16 +23,20 @@ status region_block::open(cx& c, const region_options& how, const std::source_lo
   return s;
 }
 
+// What refused its body may have been a cancel of another thread, which has closed it: to ask once more would be a move
+// that no state has.
 void region_block::give_up() noexcept {
-  static_cast<void>(kernel_->close(region_));
+  const inside here(*kernel_);
+  region_report r;
+  if (kernel_->inspect(region_, r) == status::ok && r.state == region_state::open) {
+    static_cast<void>(kernel_->close(region_));
+  }
 }
 
 void region_block::release() noexcept {
   if (kernel_ == nullptr) return;
-  kernel& k = *std::exchange(kernel_, nullptr);
-  region_report r;  // Open still: its function threw before there was a coroutine to run in it.
-  if (k.inspect(region_, r) == status::ok && r.state == region_state::open) static_cast<void>(k.close(region_));
-  static_cast<void>(k.release_region(region_));
+  give_up();  // Open still: its function threw before there was a coroutine to run in it.
+  static_cast<void>(std::exchange(kernel_, nullptr)->release_region(region_));
 }
 
 status region_block::closed_op::arm(cx& c) noexcept {
