@@ -24,6 +24,7 @@
 #include "asx/journal/schedule_check.hpp"
 #include "asx/scenario/recycled_memory.hpp"
 #include "asx/scenario/testing/fixtures.hpp"
+#include "tests/stress/tally.hpp"
 
 namespace {
 
@@ -168,6 +169,7 @@ tally play_on_threads(order_need need) {
         guard.begin(title);
         const verdict v = play(s, how);
         ++sum.plays;
+        asx::stress::tally::of_this_program().add_round();
         EXPECT_GT(v.checks, 0U) << title;
         if (need != order_need::the_one) {
           EXPECT_EQ(first_failure(v), "") << title;

@@ -4,21 +4,28 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <initializer_list>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "asx/asx.hpp"
 #include "asx/runtime/drive_workers.hpp"
+#include "tests/stress/tally.hpp"
 
 namespace asx::stress {
 
@@ -29,28 +36,35 @@ inline std::uint64_t rounds(std::uint64_t usual) {
   return usual * (times == 0 ? 1 : times);
 }
 
+/// Half of the seeds have ghosts watch, whatever the build: monitors tell of what no status does, and without them and
+/// without a journal plain dispatches go their short way. Neighbours and multiples of four differ among themselves, so
+/// that each comes with and without `crew_of`'s disturbance.
 inline runtime_config config_of(journal_mode mode, std::uint64_t seed = 0) {
   runtime_config c;
   c.contract = resource_contract::core();
   c.journaling = mode;
   c.seed = seed;
+  c.behaviour.ghosts = std::popcount(seed) % 2 == 0 ? ghost_mode::on : ghost_mode::off;
   return c;
 }
 
-/// After so long a time, and as often as ASX_STRESS_ROUNDS says, it names who is alive, and ends the process: a run
-/// that hangs must not hang its caller.
+/// After so long a time, and as often as ASX_STRESS_ROUNDS says, five times at most, it names who is alive, and
+/// ends the process: a run that hangs must not hang its caller. One guards one life of a runtime, and counts it.
 class hang_guard {
  public:
   explicit hang_guard(kernel& k, std::chrono::seconds longest = std::chrono::seconds(120))
       : thread_([this, &k, longest] {
           std::unique_lock lock(door_);
-          if (leave_.wait_for(lock, longest * rounds(1), [this] { return is_over_; })) return;
+          const auto times = static_cast<std::int64_t>(std::min<std::uint64_t>(rounds(1), 5));
+          if (leave_.wait_for(lock, longest * times, [this] { return is_over_; })) return;
           std::fprintf(stderr, "a run hangs; alive are:\n");
           std::fflush(stderr);
           const inside here(k);
           std::fprintf(stderr, "%s", describe_tasks(k).c_str());
           std::abort();
-        }) {}
+        }) {
+    tally::of_this_program().add_round();
+  }
   ~hang_guard() {
     {
       const std::lock_guard lock(door_);
@@ -69,8 +83,9 @@ class hang_guard {
   std::thread thread_;
 };
 
-/// Nobody but the root is alive, and nobody has anything in hand.
-inline void expect_rest(threaded_runtime& rt, const std::string& where) {
+/// Nobody but the root is alive, nobody has anything in hand, and ghosts have seen no misuse but leaks, where those are
+/// meant.
+inline void expect_rest(threaded_runtime& rt, const std::string& where, bool may_leak = false) {
   kernel& k = rt->kernel();
   const inside here(k);
   EXPECT_EQ(k.live_tasks(), 0U) << where << "\n" << describe_tasks(k);
@@ -79,6 +94,8 @@ inline void expect_rest(threaded_runtime& rt, const std::string& where) {
   EXPECT_EQ(k.foreign_holds(), 0U) << where;
   // Only the root itself is left to close: tasks, obligations, timers are not.
   EXPECT_EQ(k.check_quiescence().failed & 0b01011U, 0U) << where << "\n" << describe_survivors(k);
+  const ghosts& seen = k.ghosts();
+  EXPECT_EQ(seen.violations(), may_leak ? seen.count(ghost_kind::leak) : 0U) << where << "\n" << seen.report();
 }
 
 inline void expect_end(threaded_runtime& rt, const std::string& where, duration grace = {}) {
@@ -107,6 +124,7 @@ void play_rounds(std::uint64_t usual, F f, journal_mode mode = journal_mode::off
       ASSERT_EQ(rt.start_status(), status::ok);
       const hang_guard guard(rt->kernel());
       for (std::uint64_t i = 0; i < a_life && round < most; ++i, ++round) {
+        if (i != 0) tally::of_this_program().add_round();  // The guard counts the first one.
         const std::string where = std::to_string(workers) + " workers, round " + std::to_string(round);
         auto first = spawn_in(rt->kernel(), rt->root(), {.name = "first"}, f, round);
         ASSERT_EQ(first.code, status::ok) << where;
@@ -122,6 +140,29 @@ void play_rounds(std::uint64_t usual, F f, journal_mode mode = journal_mode::off
       expect_end(rt, std::to_string(workers) + " workers");
     }
   }
+}
+
+/// By their numbers; none on a system that does not tell.
+inline std::set<std::string> threads_of_this_process() {
+  std::set<std::string> out;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task", none)) {
+    out.insert(entry.path().filename().string());
+  }
+  return out;
+}
+/// How often threads of this process went to sleep; those left out that are in `before`.
+inline std::uint64_t sleeps_of_those_since(const std::set<std::string>& before) {
+  std::uint64_t sum = 0;
+  for (const std::string& one : threads_of_this_process()) {
+    if (before.contains(one)) continue;
+    std::ifstream file("/proc/self/task/" + one + "/status");
+    for (std::string word; file >> word;) {
+      std::uint64_t times = 0;
+      if (word == "voluntary_ctxt_switches:" && file >> times) sum += times;
+    }
+  }
+  return sum;
 }
 
 using counter = std::atomic<std::uint64_t>;

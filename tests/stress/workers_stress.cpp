@@ -384,7 +384,7 @@ TEST(workers_stress, obligations_are_kept_given_back_or_leaked_and_all_are_accou
       ASSERT_EQ(first.code, status::ok);
       ASSERT_EQ(rt->run_until_quiescent(UINT64_MAX).ended, status::ok);
       first.handle.drop();
-      expect_rest(rt, "obligations");
+      expect_rest(rt, "obligations", true);
       expect_end(rt, "obligations");
       rt->journal().settle();
       EXPECT_EQ(seen.seen[0], seen.seen[1] + seen.seen[2] + seen.seen[3]);
