@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <thread>
 
@@ -27,17 +26,7 @@ using testing::must_spawn;
 
 // How often threads of this process went to sleep, this one left out.
 std::uint64_t sleeps_of_others() {
-  std::uint64_t sum = 0;
-  const std::string own = std::to_string(gettid());
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
-    if (entry.path().filename() == own) continue;
-    std::ifstream file(entry.path() / "status");
-    for (std::string word; file >> word;) {
-      std::uint64_t times = 0;
-      if (word == "voluntary_ctxt_switches:" && file >> times) sum += times;
-    }
-  }
-  return sum;
+  return stress::sleeps_of_those_since({std::to_string(gettid())});
 }
 
 void let_everybody_sleep() {
