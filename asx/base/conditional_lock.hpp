@@ -20,7 +20,7 @@
 
 namespace asx {
 
-/// `Atomic` is words::atomic; a test puts one in its place that tries every interleaving (tests/interleave).
+/// `Atomic` is words::atomic; a test puts one in its place that tries interleavings (tests/interleave).
 template <template <class> class Atomic>
 class ASX_API basic_conditional_lock {
  public:

@@ -53,7 +53,7 @@ struct basic_lock_seat {
   }
 };
 
-/// `Atomic` is words::atomic; a test puts one in its place that tries every interleaving (tests/interleave).
+/// `Atomic` is words::atomic; a test puts one in its place that tries interleavings (tests/interleave).
 template <template <class> class Atomic>
 class basic_favoured_lock {
  public:

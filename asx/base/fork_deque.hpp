@@ -25,7 +25,7 @@
 
 namespace asx {
 
-/// `Atomic` is words::atomic; a test puts one in its place that tries every interleaving (tests/interleave).
+/// `Atomic` is words::atomic; a test puts one in its place that tries interleavings (tests/interleave).
 template <class T, std::size_t Capacity, template <class> class Atomic>
 class basic_fork_deque {
   static_assert(Capacity != 0 && (Capacity & (Capacity - 1)) == 0, "places are found by the low bits");

@@ -46,16 +46,19 @@ class poll_probe {
     file_.store(site.file_name(), std::memory_order_release);
     turn_.store(++last_turn_, std::memory_order_release);  // Pairs with the first load of read.
   }
+  // Relaxed: nothing was written that belongs to it. The next poll's words release it, as said above.
   void end() noexcept { turn_.store(++last_turn_, std::memory_order_relaxed); }
 
   /// False when no poll goes on, or another one began meanwhile.
   [[nodiscard]] bool read(running_poll& out) const noexcept {
-    out.turn = turn_.load(std::memory_order_acquire);
+    out.turn = turn_.load(std::memory_order_acquire);  // Pairs with the last store of begin: its words are seen.
     if (out.turn % 2 == 0) return false;
     std::array<std::uint32_t, words> plain;
+    // Acquire, each: pairs with the stores of the same word in a later begin. Who has read one of those sees, in the
+    // last load, the end that came before it.
     for (std::size_t i = 0; i < words; ++i) plain[i] = image_[i].load(std::memory_order_acquire);
     out.file = file_.load(std::memory_order_acquire);
-    if (turn_.load(std::memory_order_relaxed) != out.turn) return false;
+    if (turn_.load(std::memory_order_relaxed) != out.turn) return false;  // Relaxed: behind the acquires above.
     image seen{};
     std::memcpy(&seen, plain.data(), sizeof plain);
     out.task = task_id{seen.task};

@@ -30,7 +30,7 @@ struct park_port {
   void (*unpark)(void* context) noexcept = nullptr;
 };
 
-/// What a parker and an inbox ask of the machine; a test puts one in its place that tries every interleaving
+/// What a parker and an inbox ask of the machine; a test puts one in its place that tries interleavings
 /// (tests/interleave).
 struct ASX_API system_threads {
   template <class T>

@@ -7,7 +7,7 @@
 // 2  A ring wakes one at most, and none while the one before has not been heard.
 // 3  As long as anybody sleeps, somebody who sleeps answers: who is woken for something else hands it on.
 //
-// `Atomic` is words::atomic; a test puts one in its place that tries every interleaving (tests/interleave).
+// `Atomic` is words::atomic; a test puts one in its place that tries interleavings (tests/interleave).
 //
 // Cancel points: none. Threads: ring and would_wake: any, and signal handlers; the rest by one at a time. Lifetime:
 // plain value.

@@ -8,7 +8,7 @@
 // 3  After close nobody is inside, and nothing of the runtime is touched any more.
 // 4  The last owner frees it.
 //
-// `Threads` is asx::system_threads; a test puts one in its place that tries every interleaving (tests/interleave).
+// `Threads` is asx::system_threads; a test puts one in its place that tries interleavings (tests/interleave).
 //
 // Cancel points: none. Threads: say and release: any; the rest is the runtime's. Lifetime: its owners'.
 #pragma once
@@ -45,7 +45,8 @@ struct basic_inbox_core {
     if ((gate.load(std::memory_order_relaxed) & closed) != 0) return;
     // Acquire: whoever finds it open comes before the close, which waits for it below.
     if ((gate.fetch_add(1, std::memory_order_acquire) & closed) == 0) {
-      // Release: pairs with the acquire in hear; what the caller wrote before is seen by the runtime.
+      // Release: pairs with the acquire in hear; what the caller wrote before is seen by the runtime. Acquire: pairs
+      // with the release there; the runtime has read `next` before it is written anew.
       const std::uint32_t before = l.said.fetch_or(what | foreign_word::in_stack, std::memory_order_acq_rel);
       if ((before & foreign_word::in_stack) == 0) push(l);
       if ((before & what) != what) park.unpark(park.context);
@@ -73,11 +74,15 @@ struct basic_inbox_core {
   }
   /// Something was not done now: it stays in the stack, with what was said since.
   void keep(line& l, std::uint32_t rest) noexcept {
+    // Acquire and release, as in say: a word that is kept is one that is said. Who puts the line into the stack is
+    // whichever of the two came first, and hear sees what either wrote before.
     if ((l.said.fetch_or(rest | foreign_word::in_stack, std::memory_order_acq_rel) & foreign_word::in_stack) == 0)
       push(l);
   }
 
   void close() noexcept {
+    // Acquire, all three: pairs with the release at the end of say; whatever those did who were in is over, and the
+    // lines may go. Nothing is to be released: who finds it closed looks at nothing else.
     std::uint32_t inside = gate.fetch_or(closed, std::memory_order_acquire) | closed;
     while (inside != closed) {  // asx: bounded by the few steps of say, in each thread that is in it
       gate.wait(inside, std::memory_order_acquire);
