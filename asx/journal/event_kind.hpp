@@ -122,6 +122,7 @@ enum class event_kind : std::uint16_t {
   sync_closed = 536,
   sync_freed = 537,
   sync_added = 538,
+  sync_notice_taken = 539,
   // ---- watches, broadcasts and rendezvous
   value_published = 540,
   receiver_lagged = 541,

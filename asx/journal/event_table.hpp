@@ -289,6 +289,8 @@ inline constexpr auto make_event_table = [] {
       {sync_freed, "sync_freed", "sync", f::sync, f::region, nothing, nothing, "the storage of {s} is free"},
       {sync_added, "sync_added", "sync", f::sync, f::task, {f::number, f::none, "units"}, units,
        "{o} added {a} to {s}: {b} left"},
+      {sync_notice_taken, "sync_notice_taken", "sync", f::sync, f::task, nothing, nothing,
+       "{o} took the notification that {s} had kept"},
 
       // ---- watches, broadcasts and rendezvous
       {value_published, "value_published", "chan", f::channel, f::task, {f::number, f::none, "number of the value"},

@@ -77,6 +77,7 @@ status notify_core::poll_wait(cx& c, notify_wait& w) noexcept {
   }
   if (is_kept_) {  // Nobody waits then.
     is_kept_ = false;
+    extension::note(home, event_kind::sync_notice_taken, number, extension::caller(home));
     return status::ok;
   }
   const bool is_new = !w.is_waiting();

@@ -61,6 +61,32 @@ TEST(notify, tells_one_in_order_and_keeps_one_for_the_next_who_asks) {
   w.expect(0, false);
 }
 
+// who went on because of which notification is in the journal, also when nobody waited for it.
+TEST(notify, journals_who_takes_the_notification_that_was_kept) {
+  world w;
+  runtime rt;
+  w.start(rt);
+  const auto taken = [&rt] {
+    std::vector<std::uint64_t> out;
+    for (std::uint64_t i = 0; i < rt.journal().size(); ++i) {
+      if (rt.journal().at(i).kind == event_kind::sync_notice_taken) out.push_back(rt.journal().at(i).object);
+    }
+    return out;
+  };
+  EXPECT_EQ(w.n.notify_all(), status::ok);
+  rt.run_until_idle();
+  EXPECT_EQ(taken(), std::vector<std::uint64_t>{}) << "they waited: that is told by the end of their waits";
+  EXPECT_EQ(w.n.notify_one(), status::ok);
+  task_handle late;
+  ASSERT_EQ(rt.kernel().spawn(rt.root(), {.poll = &actor::poll, .context = &w.actors[1], .is_held = true}, late),
+            status::ok);
+  task_report r;
+  ASSERT_EQ(rt.kernel().inspect(late, r), status::ok);
+  rt.run_until_idle();
+  EXPECT_EQ(taken(), std::vector<std::uint64_t>{r.id.value});
+  EXPECT_EQ(rt.kernel().release_task(late), status::ok);
+}
+
 TEST(notify, tells_all_who_wait_and_keeps_nothing) {
   world w;
   runtime rt;

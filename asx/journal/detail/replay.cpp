@@ -28,7 +28,7 @@ void replay::apply(const event& e) {
     default: break;
   }
   if (group == 1) return apply_region(e);
-  if (e.kind >= sync_created && e.kind <= sync_added) return apply_sync(e);
+  if (e.kind >= sync_created && e.kind <= sync_notice_taken) return apply_sync(e);
   if (group == 5) return apply_channel(e);
   apply_task(e);
 }
