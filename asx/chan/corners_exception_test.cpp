@@ -180,7 +180,8 @@ void evict_in_vain(sender<parting>& tx, fuse& f, std::function<void()>& deed) {
   EXPECT_TRUE(has_thrown);
 }
 
-// Goal:   nothing is put where a message lies that leaves again, and nothing is lost that was refused because of it.
+// Goal:   nothing is put where a message lies that leaves again, and nothing is lost that was refused because
+//         of it.
 // Method: its destructor sends in every way that there is, also by permits that were there before, and receives.
 TEST(channel_exceptions, r340_a_message_that_leaves_again_is_not_overwritten_while_it_ends) {
   fuse f;
@@ -218,7 +219,7 @@ TEST(channel_exceptions, r340_a_message_that_leaves_again_is_not_overwritten_whi
   EXPECT_EQ(f.alive, 0);
 }
 
-// Goal:   a channel that ends while a message leaves it again is there until that is over.
+// Goal:   a channel that ends while a message leaves it again is there until that is over.
 TEST(channel_exceptions, r340_the_end_of_a_message_that_leaves_again_may_end_the_channel) {
   for (const bool by_region : {false, true}) {
     fuse f;

@@ -449,7 +449,8 @@ TEST(channel_rulings, r32_the_panic_and_the_leak_report_name_the_place_of_the_re
   }
 }
 
-// Goal:   an obligation that somebody resolved by its handle is resolved: its permit proves nothing and owes nothing.
+// Goal:   an obligation that somebody resolved by its handle is resolved: its permit proves nothing and owes nothing
+//
 // Method: the handle is committed or aborted; then the permit is sent, aborted or dropped in a poll.
 TEST(channel_rulings, r342_a_permit_whose_obligation_was_resolved_past_it_sends_nothing_and_owes_nothing) {
   enum class way { sends, aborts, drops };
