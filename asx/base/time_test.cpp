@@ -5,8 +5,11 @@
 #include <rapidcheck/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <concepts>
 #include <cstdint>
+#include <limits>
+#include <ratio>
 #include <type_traits>
 
 namespace {
@@ -156,6 +159,65 @@ TEST(time, earlier_and_later_pick_from_every_pair) {
       EXPECT_EQ(later(instant{a}, instant{b}).ns, a < b ? b : a);
     }
   }
+}
+
+// ---- durations of <chrono>: law 4
+constexpr duration limit_of(duration d) {  // As a function of asx takes one.
+  return d;
+}
+
+TEST(time, a_duration_of_chrono_is_one_without_a_word) {
+  using namespace std::chrono_literals;
+  static_assert(limit_of(5ms) == duration::milliseconds(5));
+  static_assert(limit_of(1s) == duration::seconds(1) && limit_of(2min) == duration::minutes(2));
+  static_assert(limit_of(24h) == duration::days(1) && limit_of(7ns) == duration{7});
+  static_assert(limit_of(1.5s) == duration::milliseconds(1500) && limit_of(0.3s) == duration::milliseconds(300));
+  static_assert(instant{1} + 1us == instant{1001});
+  static_assert(duration::seconds(2) > 1s && duration::seconds(60) == 1min);
+  static_assert(!std::is_convertible_v<duration, std::chrono::nanoseconds>, "which might be negative, or too small");
+  static_assert(!std::is_convertible_v<std::chrono::sys_seconds, duration>);
+  static_assert(!std::is_convertible_v<int, duration> && !std::is_convertible_v<double, duration>);
+  SUCCEED();
+}
+
+TEST(time, a_duration_of_chrono_below_zero_is_zero_and_beyond_the_largest_the_largest) {
+  static_assert(limit_of(std::chrono::nanoseconds::min()) == duration{});
+  static_assert(limit_of(std::chrono::milliseconds(-1)) == duration{});
+  static_assert(limit_of(std::chrono::hours::max()) == duration::max());
+  static_assert(limit_of(std::chrono::nanoseconds::max()) == duration{INT64_MAX});
+  static_assert(limit_of(std::chrono::duration<double>(-0.5)) == duration{});
+  static_assert(limit_of(std::chrono::duration<double>(1e30)) == duration::max());
+  static_assert(limit_of(std::chrono::duration<double>(std::numeric_limits<double>::infinity())) == duration::max());
+  static_assert(limit_of(std::chrono::duration<double>(std::numeric_limits<double>::quiet_NaN())) == duration{});
+  static_assert(limit_of(std::chrono::duration<std::int64_t, std::exa>(1)) == duration::max());
+  SUCCEED();
+}
+
+// Periods that are no whole number of nanoseconds, at every edge and around it, against a model that cannot wrap.
+template <class Period>
+void expect_cut_off() {
+  for (const std::uint64_t edge : edges) {
+    for (const std::uint64_t near : {edge - 1, edge, edge + 1}) {
+      const duration got = std::chrono::duration<std::uint64_t, Period>(near);
+      const wide exact = wide{near} * static_cast<std::uint64_t>(Period::num);
+      const wide den = static_cast<std::uint64_t>(Period::den);
+      const wide ns = exact / den * 1'000'000'000 + exact % den * 1'000'000'000 / den;
+      EXPECT_EQ(got.ns, capped(ns)) << near << " of " << Period::num << '/' << Period::den;
+    }
+  }
+}
+
+TEST(time, a_duration_of_chrono_is_cut_off_below_a_nanosecond) {
+  expect_cut_off<std::ratio<1, 60>>();  // Frames,
+  expect_cut_off<std::ratio<1001, 30000>>();
+  expect_cut_off<std::ratio<1, 44100>>();  // samples,
+  expect_cut_off<std::ratio<1, 90000>>();
+  expect_cut_off<std::ratio<100, 1'000'000'000>>();  // ticks of others,
+  expect_cut_off<std::pico>();
+  expect_cut_off<std::atto>();
+  expect_cut_off<std::milli>();
+  expect_cut_off<std::ratio<1>>();
+  expect_cut_off<std::ratio<86400>>();
 }
 
 RC_GTEST_PROP(time, what_was_added_can_be_taken_away_unless_it_saturated, (std::uint64_t t, std::uint64_t d)) {

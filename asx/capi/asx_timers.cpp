@@ -49,9 +49,9 @@ asx_status asx_timer_wheel_create(const asx_wheel_config* config, asx_timer_whee
   }
   if (!is_whole(c.memory)) return ASX_E_INVALID_ARGUMENT;
   const wheel_config w{.capacity = c.capacity,
-                       .max_wheel_duration = {c.max_wheel_ns},
-                       .max_timer_duration = {c.max_timer_ns},
-                       .coalesce_window = {c.coalesce_window_ns},
+                       .max_wheel_duration = asx::duration{c.max_wheel_ns},
+                       .max_timer_duration = asx::duration{c.max_timer_ns},
+                       .coalesce_window = asx::duration{c.coalesce_window_ns},
                        .coalesce_min_group = c.coalesce_min_group,
                        .start = {c.start},
                        .first_id = c.first_id,

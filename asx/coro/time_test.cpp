@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <vector>
 
@@ -35,6 +36,24 @@ TEST(coro_time, wakes_a_sleeper_at_its_moment_and_no_earlier) {
   EXPECT_EQ(out.value(), 1);
   before.check();
   expect_legal(rt);
+}
+
+TEST(coro_time, takes_what_chrono_calls_a_duration_wherever_there_is_one) {
+  using namespace std::chrono_literals;
+  runtime rt;
+  const auto out = outcome_of(rt, [](cx c) -> task<int> {
+    constexpr auto nap = 3ms;
+    co_await sleep(nap);
+    co_await sleep_until(c.now() + 2ms);
+    interval every(c, 5ms);
+    co_await every.tick();
+    EXPECT_EQ(c.now(), instant{} + 10ms);
+    const auto naps = [](cx, duration d) -> task<> { co_await sleep(d); };
+    EXPECT_FALSE((co_await with_timeout(c, 1s, naps, 1h)).has_value());
+    EXPECT_EQ(c.now(), instant{} + 1010ms);
+    co_return 1;
+  });
+  EXPECT_EQ(out.value(), 1);
 }
 
 TEST(coro_time, is_ready_at_once_for_no_time_and_for_the_past) {

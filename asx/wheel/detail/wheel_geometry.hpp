@@ -26,10 +26,10 @@ inline constexpr std::uint32_t level_count = 4;
   return std::uint64_t{1} << (8 * level);
 }
 [[nodiscard]] constexpr duration resolution(std::uint32_t level) noexcept {
-  return {resolution_ticks(level) * tick_ns};
+  return duration{resolution_ticks(level) * tick_ns};
 }
 [[nodiscard]] constexpr duration range(std::uint32_t level) noexcept {
-  return {resolution_ticks(level + 1) * tick_ns};
+  return duration{resolution_ticks(level + 1) * tick_ns};
 }
 
 // A timer of max_wheel_duration may begin anywhere in a tick of L3, so one of the 256 slots is not to be counted on.

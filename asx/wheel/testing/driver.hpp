@@ -447,7 +447,7 @@ class operation_source {
     return duration::milliseconds(std::uint64_t{1} << (8 * level));
   }
 
-  duration below(duration bound) { return {draws_.next_below(std::max<std::uint64_t>(bound.ns, 1))}; }
+  duration below(duration bound) { return duration{draws_.next_below(std::max<std::uint64_t>(bound.ns, 1))}; }
 
   instant nudge(instant t) {
     switch (draws_.next_below(6)) {
