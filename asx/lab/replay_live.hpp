@@ -17,8 +17,10 @@
 // 1  Everything that a live run on one thread learns from outside is in its journal: the time of a step is that of the
 //    first event that follows it, and what arrived through the inbox is marked `arrived`. A replay reads clock and
 //    inbox from there, by the number of the event that comes next, so each comes at the step where it came.
-// 2  A program whose only inputs come through asx - cx::now, handles, results of blocking calls that return the same
-//    again - has the same digest. Threads may run as in the live run; what they say is not heard.
+// 2  A program whose only inputs come through asx - cx::now, handles, blocking calls and foreign values that give the
+//    same again - has the same digest. The journal holds when something came and not what it was: a replay makes
+//    blocking calls again, on its own thread, and waits for a foreign value until it is brought again. Threads may run
+//    as in the live run; that they speak is not heard.
 // 3  The first event that differs is found when it happens. From there on time jumps as in the lab and handles are
 //    heard, so that the program comes to its end.
 // 4  A recording that is cut, as of a process that died, is played to its end, and the run goes on from there by

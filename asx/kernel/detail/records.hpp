@@ -240,7 +240,6 @@ struct region_record : list_hook<struct sibling_tag>, list_hook<owner_tag>, list
   bool ends_when_empty = false;
   bool fails_fast = false;
   bool is_judged_by_owner = false;
-  bool is_judged_by_body = false;
   task_id failed{};  // Who made it fail fast, and with what.
   error failure{status::ok, 0};
   std::uint64_t closing_event = 0;  // What its children's cancels follow from.
@@ -270,6 +269,7 @@ struct region_record : list_hook<struct sibling_tag>, list_hook<owner_tag>, list
   std::uint32_t holds = 0;
   std::uint32_t pins = 0;  // As of a task.
   bool is_busy = false;    // Its finalizers run, or it is just being closed: neither nests.
+  bool is_judged_by_body = false;
   void* context = nullptr;
   void (*closed)(void* context, region_handle region) noexcept = nullptr;
   slab_key key{};
