@@ -1,5 +1,5 @@
-// Ten million awaits of a coroutine, and as many of operations that are ready, on a stack of 256 KiB: a program that the
-// gate frames_test.py compiles with each compiler where it makes no tail calls, and runs under `ulimit -s 256`.
+// Ten million awaits of a coroutine, and as many of operations that are ready, on a stack of 256 KiB: a program that
+// the gate frames_test.py compiles with each compiler where it makes no tail calls, and runs under `ulimit -s 256`.
 //
 // Whether the stack stays flat is in how the compiler resumes one coroutine from another, and so in the program's own
 // flags, not in the library's.
