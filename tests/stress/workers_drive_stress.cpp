@@ -249,7 +249,7 @@ TEST(workers_drive_stress, is_run_by_one_after_it_was_shut_down_by_another) {
   EXPECT_TRUE(rt->shutdown().is_quiescent());
 }
 
-// U-03: a limit that is not reached is not said, however many of its steps others might still have begun.
+// U-03, R-371: a limit that is not reached is not said, however many of its steps others might still have begun.
 TEST(workers_drive_stress, says_nothing_of_a_limit_of_steps_that_was_not_reached) {
   for (const std::uint32_t workers : {2U, 4U}) {
     for (const ghost_mode ghosts : {ghost_mode::off, ghost_mode::on}) {  // Plain dispatches, and others.
@@ -273,7 +273,7 @@ TEST(workers_drive_stress, says_nothing_of_a_limit_of_steps_that_was_not_reached
   }
 }
 
-// U-03: a limit of steps is met, said, and the run can be taken up again.
+// U-03, R-371: a limit of steps is met, said, and the run can be taken up again.
 TEST(workers_drive_stress, ends_a_run_at_its_limit_of_steps) {
   for (const std::uint32_t workers : {1U, 2U, 4U}) {
     threaded_runtime rt({.workers = workers}, quiet());
@@ -445,7 +445,7 @@ TEST(workers_drive_stress, a_long_poll_after_a_quiet_time_keeps_nobody_waiting) 
 }
 
 // Several workers together do as many steps as they were given, and no more.
-TEST(workers_drive_stress, a_limit_of_steps_is_everybodys) {
+TEST(workers_drive_stress, a_limit_of_steps_is_everybodys) {
   threaded_runtime rt({.workers = 4}, quiet());
   const hang_guard guard(rt->kernel());
   std::atomic<std::uint32_t> polls{0};

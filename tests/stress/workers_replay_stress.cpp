@@ -180,7 +180,7 @@ struct slow_speaker {
   }
 };
 
-TEST(workers_replay_stress, an_order_in_which_a_word_was_taken_in_is_not_complete_though_nobody_rang) {
+TEST(workers_replay_stress, an_order_in_which_a_word_was_taken_in_is_not_complete_though_nobody_rang) {
   struct sigaction stops{};
   struct sigaction before{};
   stops.sa_sigaction = &slow_speaker::trap;
