@@ -91,13 +91,13 @@ struct line {
 TEST(mpsc_memory, a_channel_that_was_made_asks_for_nothing_though_many_wait_often) {
   for (const bool is_quiet : {false, true}) {
     for (const std::uint32_t capacity : {1U, 3U}) {
-      line w;
       runtime_config config;
       if (is_quiet) {
         config.journaling = journal_mode::off;
         config.behaviour.ghosts = ghost_mode::off;
       }
       runtime rt(config);
+      line w;  // Its ends go before the runtime.
       auto ends = channel<int>(rt.kernel(), rt.root(), capacity);
       ASSERT_EQ(ends.code, status::ok);
       w.rx = std::move(ends.rx);
