@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What compilers make of coroutines: destructors run once and in order, and the stack stays flat.
+"""What compilers make of coroutines: destructors of a coroutine that is ended where it stands run once and in
+order, optimised or not, and the stack stays flat.
 
     frames_test.py <libasx.a> <compiler> [<compiler> ...]     a compiler that is absent is named and left out
 
