@@ -5,6 +5,9 @@
 
 Each snippet is a whole program with one mistake. Its twin, with the mistake mended, must compile, so that no snippet is
 wrong for another reason than the one it is here for.
+
+Nor does the sentence drown: what a compiler adds of its own - where a template was called, what it would rather have -
+fits a screen or two, and mostly half of one (stdexec_1719_errors_are_unreadable).
 """
 import pathlib
 import shutil
@@ -340,6 +343,9 @@ CASES = [
 ]
 
 
+MOST_LINES = 150  # Of one mistake,
+MOST_ON_AVERAGE = 25  # and of all of them. With senders it is hundreds for each.
+
 FLAGS = ["-std=c++20", "-Wall", "-Wextra", "-Werror", "-I."]
 
 
@@ -363,8 +369,18 @@ def compile_text(compiler, head, text):
     return done.returncode, done.stderr
 
 
+def stdexec_1719_errors_are_unreadable(compiler, lines_of):
+    """What is wrong with the lengths of what was told: `lines_of` the name of each mistake."""
+    wrong = [f"{compiler}: {name}: {lines} lines are told, and {MOST_LINES} are too many"
+             for name, lines in lines_of.items() if lines > MOST_LINES]
+    average = sum(lines_of.values()) / max(len(lines_of), 1)
+    if average > MOST_ON_AVERAGE:
+        wrong.append(f"{compiler}: a mistake is told in {average:.0f} lines on average, and {MOST_ON_AVERAGE} are enough")
+    return wrong
+
+
 def judge(compiler, directory):
-    wrong, seen = [], 0
+    wrong, seen, lines_of = [], 0, {}
     macros = macros_of(compiler)
     is_clang = "__clang__" in macros
     is_old_gcc = not is_clang and int(macros.get("__GNUC__", "99")) < 13
@@ -377,12 +393,13 @@ def judge(compiler, directory):
             continue
         code, told = compile_text(compiler, head, mistake)
         seen += 1
+        lines_of[name] = len(told.splitlines())
         first = next((line for line in told.splitlines() if "error:" in line), "")
         if code == 0:
             wrong.append(f"{compiler}: {name}: it compiles")
         elif says not in first:
             wrong.append(f"{compiler}: {name}: the first error should say '{says}', and is:\n  {first}")
-    return wrong, seen
+    return wrong + stdexec_1719_errors_are_unreadable(compiler, lines_of), seen
 
 
 def main():
