@@ -16,6 +16,11 @@
 // 5  An exception of the function goes to whoever awaits, and panics the task if nobody catches it there.
 // 6  In virtual time and in a replay the function runs on the runtime's own thread: the same run each time, if the
 //    function gives the same value.
+// 7  `blocking_kept` has the value kept in the journal of a live run, and a replay on one thread (replay_live.hpp) is
+//    given that one and does not call the function: it may read a clock, a sensor, a random device. So the function
+//    must do nothing but give its value: what it writes elsewhere is not kept, nor is an exception, after which the
+//    replay calls it. A value is a number, an enumeration, a struct of integers and enumerations without gaps, or an
+//    array of these, at most 256 bytes; it holds no pointer. Whoever reads the journal reads it.
 //
 // GCC 12 destroys a lambda that owns something twice when it is written inside a co_await expression: it is refused
 // there, in a sentence; name it first, and hand in asx::moved(name).
@@ -25,10 +30,13 @@
 // Lifetime: the pool outlives the runtime.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <optional>
 #include <source_location>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -41,14 +49,28 @@ namespace asx {
 
 namespace detail {
 
-template <class F>
+// Every byte of it means something, and means the same in another process. A long double has gaps, as a struct may.
+template <class T>
+inline constexpr bool is_gapless = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> &&
+                                   !std::is_member_pointer_v<T> && std::has_unique_object_representations_v<T>;
+template <>
+inline constexpr bool is_gapless<float> = true;
+template <>
+inline constexpr bool is_gapless<double> = true;
+template <class T, std::size_t N>
+inline constexpr bool is_gapless<std::array<T, N>> = is_gapless<T> && N != 0;
+
+template <class T>
+inline constexpr bool is_plain_value = is_gapless<T> && std::is_default_constructible_v<T> && sizeof(T) <= 256;
+
+template <class F, bool IsKept>
 class blocking_call final : public blocking_job {
  public:
   using value = std::invoke_result_t<F&>;
   using stored = std::conditional_t<std::is_void_v<value>, unit, value>;
   static_assert(!std::is_reference_v<value>, "give a pointer: a reference would have to outlive the thread's call");
 
-  explicit blocking_call(F&& f) : blocking_job(&blocking_call::run), function_(std::move(f)) {}
+  explicit blocking_call(F&& f) : blocking_job(&blocking_call::run, where()), function_(std::move(f)) {}
 
   value take() {
 #if defined(__cpp_exceptions)
@@ -65,10 +87,23 @@ class blocking_call final : public blocking_job {
       self.call();
     } catch (...) {
       self.thrown_ = std::current_exception();
+      self.result_.reset();  // There is none to keep.
     }
 #else
     self.call();
 #endif
+  }
+  static constexpr value_function where() noexcept {
+    if constexpr (IsKept) {
+      return [](blocking_job& base, bool is_made) noexcept -> std::span<std::byte> {
+        auto& self = static_cast<blocking_call&>(base);
+        if (is_made) self.result_.emplace();
+        if (!self.result_) return {};
+        return std::as_writable_bytes(std::span(&*self.result_, 1));
+      };
+    } else {
+      return nullptr;
+    }
   }
   void call() {
     if constexpr (std::is_void_v<value>) {
@@ -85,7 +120,7 @@ class blocking_call final : public blocking_job {
 #endif
 };
 
-template <class F>
+template <class F, bool IsKept = false>
 class blocking_op {
  public:
   blocking_op(blocking_pool& pool, F&& f, const std::source_location& site)
@@ -114,7 +149,7 @@ class blocking_op {
   void hurry(cx&) noexcept {}
 
  private:
-  using call = blocking_call<F>;
+  using call = blocking_call<F, IsKept>;
 
   // The call gets a place of its own: the operation may still be moved, and the pool must find it.
   status begin(cx& c) {
@@ -158,6 +193,19 @@ template <class F>
                                                       std::source_location site = std::source_location::current()) {
   detail::check_function<F>();
   return detail::blocking_op<std::decay_t<F>>(pool, std::decay_t<F>(std::forward<F>(f)), site);
+}
+
+/// The same; the value is kept in the journal, and a replay gives it without a call (law 7).
+template <class F>
+  requires std::is_invocable_v<std::decay_t<F>&>
+[[nodiscard("co_await blocking_kept(...)")]] auto blocking_kept(
+    blocking_pool& pool, F&& f, std::source_location site = std::source_location::current()) {
+  detail::check_function<F>();
+  using value = std::invoke_result_t<std::decay_t<F>&>;
+  static_assert(detail::is_plain_value<value>,
+                "asx: a value that is kept is a number, an enumeration, a struct of integers and enumerations without "
+                "gaps, or an array of these, of at most 256 bytes: its bytes go into the journal and come back");
+  return detail::blocking_op<std::decay_t<F>, true>(pool, std::decay_t<F>(std::forward<F>(f)), site);
 }
 
 }  // namespace asx

@@ -278,7 +278,7 @@ enum class governor_code : std::uint8_t { no_preference, meet_deadlines, drain_o
 /// How a waiting sender left the queue of a channel.
 enum class leave_code : std::uint8_t { served, cancelled, dropped, disconnected };
 
-/// What the bytes of a text event are about.
-enum class text_code : std::uint8_t { name, message, panic, site, note };
+/// What the bytes of a text event are about. A value is that of a call from outside, by the number of its handle.
+enum class text_code : std::uint8_t { name, message, panic, site, note, value };
 
 }  // namespace asx

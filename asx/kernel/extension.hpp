@@ -153,6 +153,11 @@ class ASX_API extension {
     return !is_told(k) && !k.ghosts_.is_on() && !k.rejects();
   }
   [[nodiscard]] static bool is_told(const kernel& k) noexcept { return k.log_.mode() != journal_mode::off; }
+  /// What came from outside, for a replay: where the journal keeps events, and has room.
+  static void keep_value(kernel& k, std::uint64_t number, std::string_view bytes) noexcept {
+    if (k.log_.mode() != journal_mode::full || !k.has_trace(bytes.size() / 16 + 1)) return;
+    k.log_.append_text(text_code::value, type_tag{}, number, bytes, k.now().ns);
+  }
   static std::uint64_t note(kernel& k, event_kind kind, std::uint64_t subject, std::uint64_t object = 0,
                             std::uint64_t a = 0, std::uint64_t b = 0, std::uint32_t flags = 0,
                             std::uint64_t cause = 0) noexcept {

@@ -1,5 +1,6 @@
 #include "asx/lab/replay_live.hpp"
 
+#include <cstring>
 #include <optional>
 #include <span>
 
@@ -9,6 +10,19 @@ namespace asx {
 namespace {
 
 using detail::foreign_word;
+
+constexpr std::size_t piece_bytes = 16;  // Of a text.
+
+void take(live_recording& out, const event& e) {
+  if (e.semantic()) return out.events.push_back(e);
+  const bool is_value = (high_half(e.object) & 0xff) == static_cast<std::uint64_t>(text_code::value);
+  if (e.kind != event_kind::text || !is_value) return;
+  std::string& bytes = out.values[e.subject];
+  if (low_half(e.object) == 0) bytes.clear();
+  for (const std::uint64_t half : {e.a, e.b}) {
+    for (unsigned i = 0; i < piece_bytes / 2; ++i) bytes += static_cast<char>(half >> (8 * i));
+  }
+}
 
 // Walks beside the replay: where it is in the recording, what time it is there, and what arrives next.
 class player {
@@ -50,6 +64,9 @@ class player {
               const event* const e = static_cast<player*>(self)->next();
               return e != nullptr && e->kind == event_kind::refused_other && e->subject == by.value &&
                      (e->flags & event_flags::arrived) != 0;
+            },
+            [](void* self, std::uint64_t handle, std::span<std::byte> out) noexcept {
+              return static_cast<player*>(self)->give_value(handle, out);
             }};
   }
 
@@ -99,6 +116,15 @@ class player {
     }
   }
 
+  bool give_value(std::uint64_t handle, std::span<std::byte> out) noexcept {
+    const auto found = recorded_.values.find(handle);
+    if (next() == nullptr || found == recorded_.values.end()) return false;  // From where they part it is on its own.
+    const std::string& bytes = found->second;
+    if (bytes.size() < out.size() || bytes.size() >= out.size() + piece_bytes) return false;
+    std::memcpy(out.data(), bytes.data(), out.size());
+    return true;
+  }
+
   const live_recording& recorded_;
   span_reader rest_;
   follower follower_;
@@ -125,7 +151,7 @@ journal_fault read_recording(read_port in, live_recording& out) {
   }
   event e;
   while (s == status::ok && (s = file.next(e)) == status::ok) {
-    if (e.semantic()) out.events.push_back(e);
+    take(out, e);
   }
   if (s != status::empty) return file.fault();
   out.is_whole = file.end() == file_end::marked;
@@ -138,7 +164,7 @@ status read_recording(const journal& log, live_recording& out) {
     return status::invalid_argument;
   }
   for (std::uint64_t i = 0; i < log.size(); ++i) {
-    if (const event e = log.at(i); e.semantic()) out.events.push_back(e);
+    take(out, log.at(i));
   }
   // A run that goes on is a recording that was cut: nobody knows what comes after it.
   out.is_whole = !out.events.empty() && out.events.back().kind == event_kind::runtime_ended;

@@ -19,8 +19,9 @@
 //    inbox from there, by the number of the event that comes next, so each comes at the step where it came.
 // 2  A program whose only inputs come through asx - cx::now, handles, blocking calls and foreign values that give the
 //    same again - has the same digest. The journal holds when something came and not what it was: a replay makes
-//    blocking calls again, on its own thread, and waits for a foreign value until it is brought again. Threads may run
-//    as in the live run; that they speak is not heard.
+//    blocking calls again, on its own thread, and waits for a foreign value until it is brought again. What
+//    blocking_kept gave is in the journal, and is given again without a call. Threads may run as in the live
+//    run; that they speak is not heard.
 // 3  The first event that differs is found when it happens. From there on time jumps as in the lab and handles are
 //    heard, so that the program comes to its end.
 // 4  A recording that is cut, as of a process that died, is played to its end, and the run goes on from there by
@@ -31,6 +32,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -42,8 +44,9 @@
 namespace asx {
 
 struct live_recording {
-  std::vector<event> events;  // The semantic ones, from the first.
-  bool is_whole = true;       // The writer closed it: nothing is missing at its end.
+  std::vector<event> events;                    // The semantic ones, from the first.
+  bool is_whole = true;                         // The writer closed it: nothing is missing at its end.
+  std::map<std::uint64_t, std::string> values;  // What calls gave, by their handles: the bytes, and zeroes behind them.
 };
 
 /// From a binary journal. invalid_argument: it does not begin with the run; else as bin_reader. A cut end is none.

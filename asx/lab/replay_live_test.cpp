@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -271,6 +273,130 @@ TEST(replay_live, reads_a_file_and_goes_on_by_itself_where_it_is_cut) {  // law 
   errands changed;
   changed.pace = 4;
   EXPECT_FALSE(replay_live(half, config, [&changed](runtime& rt) { changed.run(rt); }).is_same());
+}
+
+// What no two runs measure alike.
+struct measured {
+  std::uint32_t degrees;
+  std::uint32_t place;
+};
+
+// Sums up what three sensors say, each in a call; the last one is out of order.
+struct weather {
+  blocking_pool pool;
+  std::uint32_t next = 0;  // What a sensor says; more each time.
+  int calls = 0;
+  std::uint64_t sum = 0;
+  std::uint64_t pace = 1;
+
+  void run(runtime& rt) {
+    auto main = spawn_in(rt.kernel(), rt.root(), {.name = "main"}, [this](cx) -> task<> {
+      for (std::uint32_t i = 0; i < 3; ++i) {
+        const auto got = co_await blocking_kept(pool, [this, i] {
+          ++calls;
+          return measured{next += 7, i};
+        });
+        EXPECT_EQ(got.place, i);
+        sum += got.degrees;
+        // What it heard decides what it does.
+        co_await sleep(duration::milliseconds(pace * (1 + got.degrees % 5)));
+      }
+      const auto exact = co_await blocking_kept(pool, [this] {
+        ++calls;
+        return std::array<double, 3>{0.5 + next, 1, 2};
+      });
+      sum += static_cast<std::uint64_t>(exact[0] * 2 + exact[2]);
+    });
+    EXPECT_EQ(rt.run_until_quiescent().ended, status::ok);
+    main.handle.drop();
+    EXPECT_TRUE(rt.shutdown().is_quiescent());
+  }
+};
+
+TEST(replay_live, gives_what_a_call_gave_and_does_not_call) {
+  std::vector<std::byte> bytes;
+  const write_port to{&bytes, [](void* self, std::span<const std::byte> more) noexcept {
+                        auto& all = *static_cast<std::vector<std::byte>*>(self);
+                        all.insert(all.end(), more.begin(), more.end());
+                        return static_cast<std::int64_t>(more.size());
+                      }};
+  weather there;
+  there.next = 101;
+  live_recording from_memory;
+  {
+    restless_world w(8);
+    bin_writer file;
+    ASSERT_EQ(file.open(heap_memory(), to, journal_header::of("core", 0)), status::ok);
+    runtime_config config = w.config();
+    config.sink = file.sink();
+    runtime rt(config);
+    there.run(rt);
+    ASSERT_EQ(read_recording(rt.journal(), from_memory), status::ok);
+    ASSERT_EQ(file.close(), status::ok);
+  }
+  EXPECT_EQ(there.calls, 4);
+  std::span<const std::byte> whole(bytes);
+  live_recording from_file;
+  ASSERT_EQ(read_recording(memory_reader(whole), from_file).code, status::ok);
+  EXPECT_EQ(from_file.values, from_memory.values);
+  for (const live_recording* const recorded : {&from_memory, &from_file}) {
+    weather here;  // Its sensors would say something else.
+    const live_replay again =
+        replay_live(*recorded, restless_world(99).config(), [&here](runtime& rt) { here.run(rt); });
+    EXPECT_TRUE(again.is_same()) << again.report();
+    EXPECT_EQ(here.sum, there.sum);
+    EXPECT_EQ(here.calls, 0);
+  }
+
+  // Without the values it is another run: this is what they are for.
+  live_recording forgetful = from_file;
+  forgetful.values.clear();
+  weather here;
+  EXPECT_FALSE(replay_live(forgetful, restless_world(99).config(), [&here](runtime& rt) { here.run(rt); }).is_same());
+  EXPECT_EQ(here.calls, 4);
+
+  // Where a program parts from its recording it is on its own.
+  weather changed;
+  changed.pace = 2;
+  EXPECT_FALSE(
+      replay_live(from_file, restless_world(99).config(), [&changed](runtime& rt) { changed.run(rt); }).is_same());
+  EXPECT_EQ(changed.calls, 3);
+}
+
+task<int> asks_a_broken_sensor(cx, blocking_pool* pool, int* calls) {
+  co_return co_await blocking_kept(*pool, [calls]() -> int {
+    ++*calls;
+    throw std::runtime_error("no sensor");
+  });
+}
+
+TEST(replay_live, calls_again_what_gave_no_value) {
+  struct refuser {
+    blocking_pool pool;
+    int calls = 0;
+    void run(runtime& rt) {
+      auto main = spawn_in(rt.kernel(), rt.root(), {}, [this](cx c) -> task<> {
+        const auto how = co_await attempt(asks_a_broken_sensor(c, &pool, &calls));
+        EXPECT_TRUE(how.is_panicked());
+      });
+      EXPECT_EQ(rt.run_until_quiescent().ended, status::ok);
+      main.handle.drop();
+      EXPECT_TRUE(rt.shutdown().is_quiescent());
+    }
+  };
+  restless_world w(9);
+  live_recording recorded;
+  refuser there;
+  {
+    runtime rt(w.config());
+    there.run(rt);
+    ASSERT_EQ(read_recording(rt.journal(), recorded), status::ok);
+  }
+  EXPECT_TRUE(recorded.values.empty());
+  refuser here;
+  const live_replay again = replay_live(recorded, w.config(), [&here](runtime& rt) { here.run(rt); });
+  EXPECT_TRUE(again.is_same()) << again.report();
+  EXPECT_EQ(here.calls, 1);
 }
 
 TEST(replay_live, finds_that_an_event_never_comes) {  // law 3

@@ -142,7 +142,8 @@ status blocking_pool::submit(cx& c, blocking_job& job, std::source_location site
   job.number_ = job.handle_.slot()->number;
   here.reset();
   if (!in.is_live()) {
-    job.run_(job);
+    const bool is_given = job.value_ != nullptr && in.gives_value(job.number_, job.value_(job, true));
+    if (!is_given) job.run_(job);
     job.stage_ = blocking_job::stage::returned;
     job.handle_.say(detail::foreign_word::result);  // Not heard in a replay, which knows when it arrived.
     return status::ok;
@@ -163,6 +164,10 @@ status blocking_pool::submit(cx& c, blocking_job& job, std::source_location site
 void blocking_pool::arrived(void* context) noexcept {
   auto& job = *static_cast<blocking_job*>(context);
   job.has_arrived_ = true;
+  if (job.value_ != nullptr) {
+    const std::span<const std::byte> bytes = job.value_(job, false);
+    extension::keep_value(*job.home_, job.number_, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  }
   if (job.promise_.generation != 0) static_cast<void>(job.home_->commit(std::exchange(job.promise_, {})));
 }
 

@@ -11,6 +11,8 @@
 //    takes one: the runtime is not at rest, and its shutdown waits.
 // 4  In a runtime that is not live - virtual time, or a run that is played again - a call is run at once on the
 //    runtime's own thread, and arrives as an input: the lab sees the same program without threads.
+// 5  A job that says where its value lies has it kept in the journal when it arrives. Where a run is played
+//    again from there, the job is given that value and is not run.
 //
 // Cancel points: none.
 // Threads: submit and withdraw are of the thread of the runtime that asks; several runtimes may share a pool.
@@ -18,8 +20,10 @@
 //           withdrawn.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <source_location>
+#include <span>
 
 #include "asx/base/config.hpp"
 #include "asx/runtime/inbox.hpp"
@@ -37,7 +41,9 @@ class blocking_pool;
 class blocking_job {
  public:
   using run_function = void (*)(blocking_job& self) noexcept;
-  explicit blocking_job(run_function run) noexcept : run_(run) {}
+  /// The bytes of its value, made if need be; none when it is not to be made and there is none.
+  using value_function = std::span<std::byte> (*)(blocking_job& self, bool is_made) noexcept;
+  explicit blocking_job(run_function run, value_function value = nullptr) noexcept : run_(run), value_(value) {}
   blocking_job(const blocking_job&) = delete;
   blocking_job& operator=(const blocking_job&) = delete;
 
@@ -51,6 +57,7 @@ class blocking_job {
   enum class stage : std::uint8_t { idle, queued, running, returned };
 
   run_function run_;
+  value_function value_;
   blocking_job* next_ = nullptr;  // Under the pool's lock,
   stage stage_ = stage::idle;     // and this.
   bool has_arrived_ = false;

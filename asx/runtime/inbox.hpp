@@ -24,7 +24,9 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 
 #include "asx/base/atomic_word.hpp"
@@ -120,6 +122,8 @@ struct arrival_feed {
   bool (*is_over)(void* context) noexcept = nullptr;
   /// Whether the call that this task makes now was refused because every thread was busy.
   bool (*is_refused)(void* context, task_id by) noexcept = nullptr;
+  /// True: what the call with that handle gave was kept, has that size, and is there now.
+  bool (*value)(void* context, std::uint64_t handle, std::span<std::byte> out) noexcept = nullptr;
 };
 /// What the inbox asks of the drive: begin to shut down, because of an event.
 struct close_port {
@@ -165,6 +169,10 @@ class ASX_API inbox {
   /// A call of this task was refused for want of threads where the run was recorded.
   [[nodiscard]] bool was_refused(task_id by) const noexcept {
     return is_fed() && feed_.is_refused != nullptr && feed_.is_refused(feed_.context, by);
+  }
+  /// What a call gave where the run was recorded, if that was kept.
+  [[nodiscard]] bool gives_value(std::uint64_t handle, std::span<std::byte> out) const noexcept {
+    return is_fed() && feed_.value != nullptr && feed_.value(feed_.context, handle, out);
   }
   /// Calls in flight: their results have not arrived.
   [[nodiscard]] std::uint32_t calls() const noexcept { return calls_; }
