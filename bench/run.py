@@ -95,7 +95,7 @@ def list_problems(problems):
         print(f"{'':<13} {', '.join(problem.libraries)}")
         for aim in problem.aims:
             where = f" ({', '.join(aim.workloads)})" if aim.workloads else ""
-            print(f"{'':<13} aim: at most {aim.at_most:g} x {aim.against}{where}")
+            print(f"{'':<13} aim: {aim.says()}{where}")
     print(f"{'micro':<13} Google Benchmark on single parts of asx; alone, and --only takes a regular expression")
 
 

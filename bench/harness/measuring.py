@@ -69,9 +69,9 @@ class Result:
         found = self.samples.get((workload, library))
         return statistics.median(found) if found else None
 
-    def ratio(self, workload, library):
+    def ratio(self, workload, library, of="asx"):
         """Of asx to the library; None when one of them did not do it, or took no time that can be told."""
-        own, other = self.median(workload, "asx"), self.median(workload, library)
+        own, other = self.median(workload, of), self.median(workload, library)
         return own / other if own is not None and other else None
 
     def base(self, workload):
@@ -83,14 +83,14 @@ class Result:
         out = []
         for aim in aims:
             for workload in self.workloads:
-                if self.median(workload, "asx") is None or (aim.workloads and self.base(workload) not in aim.workloads):
+                if self.median(workload, aim.of) is None or (aim.workloads and self.base(workload) not in aim.workloads):
                     continue
                 middles = {n: self.median(workload, n) for n in aim.candidates()}
                 present = [(v, n) for n, v in middles.items() if v]
                 best = min(present)[1] if present else None
-                ratio = self.ratio(workload, best) if best else None
-                out.append({"problem": self.problem.name, "workload": workload, "at_most": aim.at_most,
-                            "against": aim.against, "library": best, "ratio": ratio,
+                ratio = self.ratio(workload, best, aim.of) if best else None
+                out.append({"problem": self.problem.name, "workload": workload, "of": aim.of, "says": aim.says(),
+                            "at_most": aim.at_most, "against": aim.against, "library": best, "ratio": ratio,
                             "is_met": None if ratio is None else ratio <= aim.at_most})
         return out
 

@@ -71,11 +71,11 @@ def ratios(results, top):
             mid = y + ROW / 2
             rows += [text(LEFT - 12, mid + 4, workload, 12, "end"), line(LEFT, mid, RIGHT, mid, "#eeeeee")]
             judged = [v for v in verdicts if v["workload"] == workload and v["is_met"] is not None]
-            for v in judged:
+            for v in (v for v in judged if v["of"] == "asx"):  # The triangles are about the line of asx.
                 goal = 1 / v["at_most"]
                 if low < goal < high:
                     rows.append(triangle(at(goal), y + 3, "#2e7d32" if v["is_met"] else "#c62828"))
-            said = ", ".join(f"{v['ratio']:.2f} × {v['library']} (≤ {v['at_most']:g})" for v in judged)
+            said = ", ".join(f"{'' if v['of'] == 'asx' else v['of'] + ' '}{v['ratio']:.2f} × {v['library']} (≤ {v['at_most']:g})" for v in judged)
             missed = any(not v["is_met"] for v in judged)
             rows.append(text(RIGHT + 12, mid + 4, said, 11, color="#c62828" if missed else "#2e7d32"))
             for name in reversed(names):

@@ -28,7 +28,7 @@ def grid(head, rows):
 
 
 def verdict_line(v, word="aim"):
-    head = f"  {word}: {v['workload']} at most {v['at_most']:g} x {v['against']}"
+    head = f"  {word}: {v['workload']} {v['says']}"
     if v["is_met"] is None:
         return f"{head}: nobody to compare with"
     to = "" if v["against"] == v["library"] else f" x {v['library']}"
@@ -115,8 +115,8 @@ def summary(results, seconds):
         alone = len(verdicts) - len(judged)
         lines.append(f"aims: {sum(v['is_met'] for v in judged)} of {len(judged)} met"
                      + (f", {alone} with nobody to compare with" if alone else ""))
-        lines += [f"  {v['problem']}, {v['workload']}: {v['ratio']:.2f} x {v['library']}, at most {v['at_most']:g}"
-                  for v in judged if not v["is_met"]]
+        lines += [f"  {v['problem']}, {v['workload']}: {'' if v['of'] == 'asx' else v['of'] + ' '}{v['ratio']:.2f} x "
+                  f"{v['library']}, at most {v['at_most']:g}" for v in judged if not v["is_met"]]
     lines.append(f"took {seconds // 60:.0f} min {seconds % 60:.0f} s")
     return "\n".join(lines)
 

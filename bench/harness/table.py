@@ -32,9 +32,13 @@ class Aim:
     against: str                # A library, or a name for the best of `among`.
     among: tuple = PEERS
     workloads: tuple = ()       # None named: all.
+    of: str = "asx"             # Or asx in other dress.
 
     def candidates(self):
-        return (self.against,) if self.against in (*PEERS, "floor") else self.among
+        return (self.against,) if self.against in (*PEERS, "floor", "asx") else self.among
+
+    def says(self):
+        return f"{'' if self.of == 'asx' else self.of + ' '}at most {self.at_most:g} x {self.against}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,7 +87,8 @@ PROBLEMS = [
         (Run(("stream", 400_000, 3), ("stream", 100_000, 3)),
          Run(("threads", 200_000, 3), ("threads", 50_000, 3), libraries=("asx", "floor", "tokio", "go"), threads=2)),
         aims=(Aim(0.2, "tokio", workloads=ONE_THREAD), Aim(0.6, BEST, workloads=ONE_THREAD),
-              Aim(2.5, "floor", workloads=ONE_THREAD), Aim(0.8, BEST, workloads=TWO_THREADS)),
+              Aim(2.5, "floor", workloads=ONE_THREAD), Aim(1.3, "asx", workloads=ONE_THREAD, of="asx_worker"),
+              Aim(0.8, BEST, workloads=TWO_THREADS)),
         without_allocations=("asx", "asx_poll"),
         notes=("asx: coroutines; asx_poll: poll functions; asio_try: try_send and try_receive before the await",
                "asx_worker: coroutines on one worker of the many-worker drive, which reads the machine's clock")),
