@@ -132,7 +132,7 @@ class blocking_op {
         home_(other.home_),
         call_(std::exchange(other.call_, nullptr)) {}
   blocking_op& operator=(blocking_op&&) = delete;
-  ~blocking_op() { end(); }
+  ~blocking_op() { leave(); }
 
   status poll(cx& c) {
     if (call_ == nullptr) {
@@ -147,6 +147,13 @@ class blocking_op {
   auto take() { return call_->take(); }
   /// A limit is over: nobody can end the call, so it is waited for as before.
   void hurry(cx&) noexcept {}
+  /// It lost: law 3.
+  void leave() noexcept {
+    if (call_ == nullptr) return;
+    pool_->withdraw(*call_);
+    call_->~blocking_call();
+    extension::give_block(*home_, nominal_bytes::frame, std::exchange(call_, nullptr), sizeof(call), alignof(call));
+  }
 
  private:
   using call = blocking_call<F, IsKept>;
@@ -167,14 +174,8 @@ class blocking_op {
     call_ = new (block) call(std::move(function_));
 #endif
     const status s = pool_->submit(c, *call_, site_);
-    if (s != status::ok) end();
+    if (s != status::ok) leave();
     return s;
-  }
-  void end() noexcept {
-    if (call_ == nullptr) return;
-    pool_->withdraw(*call_);
-    call_->~blocking_call();
-    extension::give_block(*home_, nominal_bytes::frame, std::exchange(call_, nullptr), sizeof(call), alignof(call));
   }
 
   blocking_pool* pool_;

@@ -94,6 +94,8 @@ class changed_op {
     return s == status::disconnected ? status::ok : s;
   }
   bool take() const noexcept { return has_changed_; }
+  /// It lost, and waits no more.
+  void leave() noexcept { wait_.leave(); }
 
  private:
   watch_receiver<T>* rx_;
@@ -124,6 +126,8 @@ class listen_op {
   {
     fill(out);
   }
+  /// It lost, and waits no more.
+  void leave() noexcept { wait_.leave(); }
 
  private:
   void fill(broadcast_result<T>& out) {

@@ -10,7 +10,8 @@
 //    `select_fair` begins at one that is drawn, and goes round: nobody is starved by one that is always ready. The
 //    draw comes from the runtime's seed, the task and how many it has drawn: the same run draws the same.
 // 2  The winner takes effect when the select is over, and no other does: what is not ready has taken nothing, and
-//    what comes after the winner is not even asked. Losers leave their queues, give permits back, stop their timers.
+//    what comes after the winner is not even asked. Losers leave their queues, give permits back, stop their timers,
+//    all before the coroutine goes on.
 //    Only a send_many may have sent a part of its list before it lost (many.hpp).
 // 3  One that ends otherwise than ok wins as well. It ends the coroutine, as it would alone; an attempt of the select
 //    says which one it was and with what status, and the coroutine goes on. When the task was cancelled that is
@@ -22,8 +23,8 @@
 //    stays: when it has lost, or the select was dropped, it has left its queue, has its value, may be selected again,
 //    and `op.take_back()` gives the value of a send or a hand_over. When it has won, recv, recv_many and reserve
 //    may be asked again, a sleep stays over, a foreign future has given its value, and a send, a send_many or a
-//    hand_over has nothing left and says invalid_argument. A sleep keeps its deadline. It is not for operations that
-//    only leave when they die: acquire, lock, wait, changed, join.
+//    hand_over has nothing left and says invalid_argument. A sleep keeps its deadline. It is not for operations whose
+//    end is to leave: acquire, lock, wait, changed, join.
 //
 //     auto offer = asx::hand_over(tx, std::move(job));
 //     const auto got = co_await asx::select(asx::recv(stop), std::ref(offer));
@@ -79,6 +80,19 @@ class cancel_requested_op {
 template <class Op>
 concept returns = operation<Op> && (requires(Op& op) { op.withdraw(); } || requires(Op& op) { op.end(); });
 
+/// Now, and not when it dies: it may stand there for the rest of the expression, and another thread could still
+/// complete it. What can be asked again says so by `withdraw` or `end`; of all others that wait, `leave` is the end.
+template <class Op>
+void give_up(Op& op) noexcept {
+  if constexpr (requires { op.withdraw(); }) {
+    op.withdraw();
+  } else if constexpr (requires { op.end(); }) {
+    op.end();
+  } else if constexpr (requires { op.leave(); }) {
+    op.leave();
+  }
+}
+
 /// One that has a name, and outlives the select.
 template <class Op>
 class named_op {
@@ -96,13 +110,7 @@ class named_op {
     return op_->poll(c);
   }
   decltype(auto) take() { return op_->take(); }
-  void withdraw() noexcept {
-    if constexpr (requires { op_->withdraw(); }) {
-      op_->withdraw();
-    } else {
-      op_->end();
-    }
-  }
+  void withdraw() noexcept { give_up(*op_); }
   [[nodiscard]] bool has_happened() const noexcept {
     if constexpr (requires { op_->has_happened(); }) {
       return op_->has_happened();
@@ -210,7 +218,7 @@ class select_op {
   }
   /// Of one select in another.
   void withdraw() noexcept {
-    std::apply([](Ops&... ops) { (withdraw_one(ops), ...); }, ops_);
+    std::apply([](Ops&... ops) { (give_up(ops), ...); }, ops_);
   }
 
   [[nodiscard]] bool has_happened() const noexcept {
@@ -237,18 +245,13 @@ class select_op {
       return poll_from<0>(c);
     }
   }
-  // Now, and not when it dies: another thread could still complete one that has lost.
   template <std::size_t... I>
   void withdraw_others(std::index_sequence<I...>) noexcept {
     (withdraw_if_lost<I>(), ...);
   }
   template <std::size_t I>
   void withdraw_if_lost() noexcept {
-    if (winner_ != I) withdraw_one(std::get<I>(ops_));
-  }
-  template <class Op>
-  static void withdraw_one(Op& op) noexcept {
-    if constexpr (requires { op.withdraw(); }) op.withdraw();
+    if (winner_ != I) give_up(std::get<I>(ops_));
   }
   // What somebody else has completed cannot be withdrawn: it goes before everything that is only ready.
   template <class Op>

@@ -180,6 +180,55 @@ LAB_TEST(select_branch, a_join_loses_nothing) {
   EXPECT_EQ(got, 5);
 }
 
+// Goal:   who lost waits no more when the coroutine goes on, though it stands there until its expression is over (law 2).
+// Method: the select is an argument, and so lives while the call looks; each look would find a waiter, a timer or a
+//         call otherwise.
+template <class Won, class Look>
+void while_it_stands(const Won& won, Look look) {
+  EXPECT_EQ(won.index(), 1U) << "the sleep was over first";
+  look();
+}
+LAB_TEST(select_branch, that_loses_has_left_before_its_expression_is_over) {
+  semaphore s;
+  EXPECT_EQ(semaphore::create(c, 1, s), status::ok);
+  auto units = co_await acquire(s, 1);
+  while_it_stands(co_await select(acquire(s, 1), sleep(ms)), [&] {
+    semaphore_report r;
+    EXPECT_EQ(s.inspect(r), status::ok);
+    EXPECT_EQ(r.waiters, 0U);
+  });
+  mutex<int> m;
+  EXPECT_EQ((mutex<int>::create(c, m, "m", 7)), status::ok);
+  auto guard = co_await lock(m);
+  while_it_stands(co_await select(lock(m), sleep(ms)), [&] {
+    semaphore_report r;
+    EXPECT_EQ(m.inspect(r), status::ok);
+    EXPECT_EQ(r.waiters, 0U);
+  });
+  notify n;
+  EXPECT_EQ(notify::create(c, n), status::ok);
+  while_it_stands(co_await select(wait(n), sleep(ms)), [&] {
+    std::uint32_t waiters = 1;
+    bool is_kept = false;
+    EXPECT_EQ(n.inspect(waiters, is_kept), status::ok);
+    EXPECT_EQ(waiters, 0U);
+  });
+  auto latest = watch<int>(c, 0);
+  while_it_stands(co_await select(changed(latest.rx), sleep(ms)), [&] {
+    watch_report r;
+    EXPECT_EQ(latest.rx.inspect(r), status::ok);
+    EXPECT_EQ(r.ends.waiters, 0U);
+  });
+  auto feed = broadcast<int>(c, 2);
+  while_it_stands(co_await select(recv(feed.rx), sleep(ms)), [&] {
+    broadcast_report r;
+    EXPECT_EQ(feed.rx.inspect(r), status::ok);
+    EXPECT_EQ(r.ends.waiters, 0U);
+  });
+  interval every(c, duration::hours(1));
+  while_it_stands(co_await select(every.tick(), sleep(ms)), [&] { EXPECT_EQ(c.kernel().live_timers(), 0U); });
+}
+
 // ---- which one it was -----------------------------------------------------------------------------------------------
 
 LAB_TEST(select_branch, that_fails_is_named_with_its_status_and_the_coroutine_goes_on) {

@@ -535,6 +535,8 @@ class join_op {
     static_cast<void>(handle_->take(out));
     return out;
   }
+  /// It lost, and waits no more.
+  void leave() noexcept { wait_.leave(); }
 
  private:
   join_handle<T>* handle_;

@@ -27,6 +27,8 @@ class acquire_op {
       : of_(of), units_(units), site_(site) {}
   status poll(cx& c) noexcept { return of_.poll_acquire(c, wait_, units_, held_, site_); }
   semaphore_units take() noexcept { return std::move(held_); }
+  /// It lost, and waits no more.
+  void leave() noexcept { wait_.leave(); }
 
  private:
   semaphore of_;
@@ -42,6 +44,8 @@ class lock_op {
   lock_op(mutex<T> of, const std::source_location& site) noexcept : of_(of), site_(site) {}
   status poll(cx& c) noexcept { return of_.poll_lock(c, wait_, held_, site_); }
   mutex_guard<T> take() noexcept { return std::move(held_); }
+  /// It lost, and waits no more.
+  void leave() noexcept { wait_.leave(); }
 
  private:
   mutex<T> of_;
@@ -55,6 +59,8 @@ class notified_op {
   explicit notified_op(notify of) noexcept : of_(of) {}
   status poll(cx& c) noexcept { return of_.poll_wait(c, wait_); }
   void take() const noexcept {}
+  /// It lost, and waits no more.
+  void leave() noexcept { wait_.leave(); }
 
  private:
   notify of_;

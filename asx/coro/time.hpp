@@ -110,6 +110,8 @@ class ASX_API interval {
     }
     /// How many ticks were missed before this one.
     std::uint64_t take() const noexcept { return missed_; }
+    /// It lost, and its timer is gone.
+    void leave() noexcept { sleep_.end(); }
 
    private:
     interval& of_;
