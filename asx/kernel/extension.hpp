@@ -116,6 +116,7 @@ class ASX_API extension {
 
   // ---- who
   [[nodiscard]] static task_record& task_of(cx& c) noexcept { return *c.task_; }
+  [[nodiscard]] static bool is_same_task(const cx& a, const cx& b) noexcept { return a.task_ == b.task_; }
   [[nodiscard]] static kernel& kernel_of(const cx& c) noexcept { return *c.task_->region->owner_kernel; }
   /// Null outside of polls, and once the task has ended: what is taken in its drop is nobody's.
   [[nodiscard]] static task_record* polled(const kernel& k) noexcept {

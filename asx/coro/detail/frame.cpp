@@ -68,8 +68,9 @@ inline bool coro_root::run() {
   }
 }
 
+// By their records: a handle says the state, too, and another thread may ask for a cancel between two looks at it.
 bool coro_root::is_of(const cx& c) const noexcept {
-  return c.handle() == context.handle();
+  return extension::is_same_task(c, context);
 }
 
 poll_result coro_root::poll(void* context, cx&) {
