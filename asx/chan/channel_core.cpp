@@ -63,6 +63,7 @@ channel_core::channel_core(kernel& k, std::string_view called, const element_typ
       waiters_(*this),
       permits_(static_cast<permit_slot*>(block)),
       destroy_(values.destroy),
+      move_(values.move),
       order_(order),
       block_(block) {
   for (std::uint32_t i = capacity; i-- > 0;) {
@@ -84,12 +85,44 @@ void channel_core::return_slot(std::uint64_t cause) noexcept {
     check();
   if (!is_receiver_dropped_) {
     if (is_dead_end()) wake_receiver(wake_code::disconnected, cause);
-    if (!waiters_.empty() && has_room()) {
-      extension::wake(home, extension::waiting_task(*waiters_.head()), wake_code::slot, cause);
-    }
+    if (!waiters_.empty() && has_room()) serve(cause);
   }
   if (is_dead_end()) [[unlikely]]
     free_if_done();
+}
+
+// A dispatch of each that waits, only to have it put one message here, would be most of what a message
+// costs. Who is on its way to a poll looks for itself: it may have a cancel to answer, or something else in hand.
+void channel_core::serve(std::uint64_t cause) noexcept {
+  while (!waiters_.empty() && has_room()) {  // asx: bounded by the room
+    auto& w = static_cast<reserve_wait&>(*waiters_.head());
+    extension::task_record& t = extension::waiting_task(w);
+    if (w.message_ == nullptr || extension::looks_for_itself(home, t) || !extension::has_trace(home, 8)) {
+      return extension::wake(home, t, wake_code::slot, cause);
+    }
+    take_message(w, t, cause);
+  }
+}
+
+void channel_core::take_message(reserve_wait& w, extension::task_record& t, std::uint64_t cause) noexcept {
+  const std::uint64_t before = traffic();
+  move_(tail(), w.message_);
+  ASX_ASSERT(traffic() == before && !is_receiver_dropped_ && waiters_.head() == &w,
+             "the move of a message does not use its channel (R-341)");
+  const std::uint64_t which = w.id();
+  w.was_taken_ = true;
+  --w.from_->pending_;
+  extension::remove(waiters_, w);
+  renew_ways();
+  note_left(extension::number_of(t), which, leave_code::served);
+  ++last_permit_;
+  --free_;
+  ++queued_;
+  ++sent_;
+  const std::uint64_t told =
+      extension::note(home, event_kind::permit_sent, number, extension::number_of(t), last_permit_, room(), 0, cause);
+  wake_receiver(wake_code::message, told);
+  extension::wake(home, t, wake_code::slot, told);
 }
 
 void channel_core::wake_senders(std::uint64_t cause) noexcept {
@@ -342,6 +375,7 @@ ASX_ALWAYS_INLINE status channel_core::line_up(sender_core& from, cx& c, reserve
     ++from.pending_;
     note(event_kind::send_waiter_added, ++last_waiter_, waiters_.size() + std::uint64_t{1});
   }
+  w.message_ = nullptr;  // Who has one says so behind this.
   extension::wait(c, home, waiters_, w, wait_code::reserve, number, is_new ? last_waiter_ : 0);
   renew_ways();
   return status::would_block;
@@ -368,6 +402,7 @@ status channel_core::wait_for_turn(sender_core& from, cx& c, reserve_wait& w, pe
                              !is_turn_of(w) && waiters_.size() < home.contract().max_channel_waiters;
   if (!waits_plainly) return wait_or_reserve(from, c, w, out, nullptr);
   w.from_ = &from;
+  w.message_ = nullptr;
   ++from.pending_;
   extension::wait_unheard(c, home, waiters_, w, wait_code::reserve, number, ++last_waiter_);
   is_open_ = false;
@@ -452,12 +487,16 @@ void channel_core::waiter_left(wait_queue& queue, waiter& w, waiter_name who, le
   c.return_slot(told);
 }
 
-reserve_wait::reserve_wait(reserve_wait&& other) noexcept : waiter(static_cast<waiter&&>(other)), from_(other.from_) {}
+// A message does not move with its wait: it is asked for anew.
+reserve_wait::reserve_wait(reserve_wait&& other) noexcept
+    : waiter(static_cast<waiter&&>(other)), from_(other.from_), was_taken_(std::exchange(other.was_taken_, false)) {}
 
 reserve_wait& reserve_wait::operator=(reserve_wait&& other) noexcept {
   if (this != &other) {
     leave();
     from_ = other.from_;
+    message_ = nullptr;
+    was_taken_ = std::exchange(other.was_taken_, false);
     waiter::operator=(static_cast<waiter&&>(other));
   }
   return *this;

@@ -6,6 +6,7 @@
 //
 // INV-CH-01  queued + reserved <= capacity, at all times.
 // R-61       a wake leaves the waiter; the claim takes it out and passes the wake on while there is room.
+// R-322      who waits with its message is not woken to send it: the channel takes it in its turn, and wakes then.
 // R-234      reserved = sent + aborted + held, and sent = received + evicted + discarded + queued.
 // 1  Every slot that becomes free again comes back through return_slot, which does the waking: abort, drop,
 //    unwinding, a send to nobody, a receive, an eviction, a waiter that left, a claim that failed.
@@ -62,10 +63,19 @@ class ASX_API reserve_wait : public waiter {
   reserve_wait& operator=(reserve_wait&& other) noexcept;
   ~reserve_wait() { leave(); }
 
+  /// The channel has sent the message that stood here, and nobody was told. Asked inside.
+  [[nodiscard]] bool was_taken() const noexcept { return was_taken_; }
+  /// The same, said once.
+  [[nodiscard]] bool is_told_taken() noexcept { return std::exchange(was_taken_, false); }
+  /// The message is about to go elsewhere: nobody takes it from where it is. The place is kept. Called inside.
+  void keep_message() noexcept { message_ = nullptr; }
+
  private:
   friend class channel_core;
   friend class sender_core;
-  sender_core* from_ = nullptr;  // Meaningful while it waits.
+  sender_core* from_ = nullptr;  // Meaningful while it waits,
+  void* message_ = nullptr;      // as is this: what waits with it. Null: it waits for a permit.
+  bool was_taken_ = false;
 };
 
 inline constexpr char tracked_leak_text[] = "OBLIGATION TOKEN LEAKED: SendPermit";
@@ -81,7 +91,8 @@ struct tracked_order {
 struct element_type {
   std::size_t bytes = 0;
   std::size_t alignment = 1;
-  void (*destroy)(void* value) noexcept = nullptr;  // Null: nothing to do.
+  void (*destroy)(void* value) noexcept = nullptr;        // Null: nothing to do.
+  void (*move)(void* to, void* from) noexcept = nullptr;  // Null: it may throw.
 };
 
 /// One permit's place. It is used again when it is resolved; the number tells whose it is.
@@ -182,6 +193,11 @@ class ASX_API channel_core final : public thing {
   /// For who waits as `w` and has its value at hand: true when its turn has come and nobody would hear of it. It waits
   /// no more, constructs the value at `tail`, and says commit_turn. False, and nothing changed, otherwise.
   [[nodiscard]] bool take_turn(sender_core& from, const cx& c, reserve_wait& w) noexcept;
+  /// Of who was told would_block: `message` lies there until `w` is told otherwise or leaves, and the channel may take
+  /// it in its turn. Whose moves may throw is woken instead.
+  void stand_with(reserve_wait& w, void* message) const noexcept {
+    if (move_ != nullptr) w.message_ = message;
+  }
   ASX_ALWAYS_INLINE void commit_turn() noexcept {
     ++queued_;
     ++sent_;
@@ -410,6 +426,8 @@ class ASX_API channel_core final : public thing {
   }
   void drop_shell() noexcept;
   void return_slot(std::uint64_t cause) noexcept;
+  void serve(std::uint64_t cause) noexcept;
+  void take_message(reserve_wait& w, extension::task_record& t, std::uint64_t cause) noexcept;
   void drop_waiters(sender_core& from) noexcept;
   std::uint64_t note_left(std::uint64_t task, std::uint64_t waiter_id, leave_code how) noexcept;
   void wake_senders(std::uint64_t cause) noexcept;
@@ -464,6 +482,7 @@ class ASX_API channel_core final : public thing {
 
   permit_slot* permits_;
   void (*destroy_)(void*) noexcept;
+  void (*move_)(void*, void*) noexcept;
   thing_order order_;
   void* block_;
 };

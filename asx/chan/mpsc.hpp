@@ -28,12 +28,14 @@
 //            cancels their region, tells them by a watch - and receives until disconnected; one that was cancelled
 //            itself drains by try_recv.
 // R-320      messages that lie ready are queued as many in one turn as there is room for; nobody passes meanwhile.
+// R-322      a message that waits with its sender is taken by the channel in its turn: no poll is needed to queue it.
 //
 // Values may be move-only, over-aligned, and throw when they are moved. Nothing is allocated after `channel` returned.
 //
-// Cancel points: poll_reserve, poll_send_many, poll_recv, poll_recv_many. Nothing else waits: send, abort, try_ forms.
-// Threads: the runtime's. A permit is held by the task that reserved it, and aborted when that task ends.
-// Lifetime: the channel belongs to its region, which takes it down when it finalizes; ends and permits that are left
+// Cancel points: poll_reserve, poll_send, poll_send_many, poll_recv, poll_recv_many. Nothing else waits: send, abort,
+// try_ forms. Threads: the runtime's. A permit is held by the task that reserved it, and aborted when that task ends
+// . Lifetime: the channel belongs to its region, which takes it down when it finalizes; ends and permits that
+// are left
 //           report disconnected then. They are gone before the runtime is.
 #pragma once
 
@@ -82,6 +84,16 @@ inline constexpr element_type element_of{sizeof(T), alignof(T),
                                          std::is_trivially_destructible_v<T> ? nullptr : +[](void* value) noexcept {
                                            std::destroy_at(static_cast<T*>(value));
                                          }};
+
+/// And moves, for a channel that takes messages by itself.
+template <class T>
+[[nodiscard]] constexpr element_type message_of() noexcept {
+  element_type out = element_of<T>;
+  if constexpr (std::is_nothrow_move_constructible_v<T>) {
+    out.move = [](void* to, void* from) noexcept { new (to) T(std::move(*static_cast<T*>(from))); };
+  }
+  return out;
+}
 
 template <class End>
 [[nodiscard]] std::uint32_t depth_of(const End& end) noexcept {
@@ -262,6 +274,10 @@ class sender {
     core->commit_turn();
     return true;
   }
+  /// For a send by a permit that was told would_block, in the same entry: the message need not wait for the permit.
+  void stand_with(reserve_wait& w, T& message) const noexcept {
+    if (const channel_core* const core = core_.get(); core != nullptr) core->stand_with(w, &message);
+  }
   /// poll_reserve, for who has found that it is not free, or has to let others run first.
   [[nodiscard]] status wait_for_turn(cx& c, reserve_wait& w, send_permit<T>& out) noexcept {
     channel_core* const core = core_.get();
@@ -273,6 +289,23 @@ class sender {
     const inside in(core_.gate());
     channel_core* const core = core_.get();
     return core == nullptr ? core_.why_not() : core->try_reserve(out.core_);
+  }
+  /// A cancel point. Sends `message` in its turn, without a permit. ok: it was queued. would_block: `w` waits with the
+  /// message, which stays where it is; as soon as there is room the channel takes it from there and wakes the task, and
+  /// then this says ok, once, whatever else has come. Anything else as poll_reserve: `message` is untouched.
+  [[nodiscard]] status poll_send(cx& c, reserve_wait& w, T& message) noexcept {
+    static_assert(std::is_nothrow_move_constructible_v<T>,
+                  "messages that throw when they are moved are sent by a permit");
+    const inside in(core_.gate());
+    if (w.is_told_taken()) return status::ok;
+    channel_core* const core = core_.get();
+    if (core == nullptr) return core_.poll_gone(c, w);
+    const status s = core->begin_turn(core_, c, w, 1);
+    if (s == status::would_block) core->stand_with(w, &message);
+    if (s != status::ok) return s;
+    detail::place<T>(*core, message);
+    core->commit_in_turn();
+    return core->end_turn(core_, c, w, true);
   }
   send_result<T> try_send(T value) {
     if (may_have_gates()) [[unlikely]]
@@ -547,7 +580,7 @@ template <class T>
 channel_ends<T> channel(kernel& k, region_handle region, std::uint32_t capacity, std::string_view name = {}) noexcept {
   static_assert(std::is_nothrow_destructible_v<T>, "a message must be destructible without throwing");
   channel_core* core = nullptr;
-  const status s = channel_core::create(k, region, detail::element_of<T>, capacity, name, core);
+  const status s = channel_core::create(k, region, detail::message_of<T>(), capacity, name, core);
   return channel_ends<T>::of(s, core);
 }
 

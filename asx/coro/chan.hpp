@@ -7,6 +7,8 @@
 //
 // 1  A value is not lost: `send` keeps it until the slot is there; when it ends otherwise, the value is in the answer
 //    of `attempt(send(...))`, or destroyed with the coroutine that asked. What must not be lost is sent in two steps.
+//    A `send` that waits is done by the channel as soon as it is its turn: by then it is sent, also when its task is
+//    cancelled before it goes on, which the next cancel point says.
 // 2  recv gives an empty optional when the other side is gone; that is the end of a loop, not an error.
 // 3  A message whose move throws stays in its channel: what a task, an attempt or a select gets is moved once,
 //    to where it goes, among threads, too. With such messages and threads, a send to a receiver that goes at that
@@ -87,6 +89,8 @@ class pending_permit {
     is_begun_ = false;
     both_.~pair();
   }
+  /// The channel has sent what stood in the queue. Asked inside.
+  [[nodiscard]] bool was_taken() const noexcept { return is_begun_ && both_.wait.was_taken(); }
 
   [[nodiscard]] reserve_wait& wait() noexcept { return begin().wait; }
   [[nodiscard]] Permit& permit() noexcept { return begin().permit; }
@@ -98,7 +102,7 @@ class pending_permit {
  private:
   struct pair {
     void take(pair& other) noexcept {
-      if (other.wait.is_waiting()) wait = std::move(other.wait);
+      if (other.wait.is_waiting() || other.wait.was_taken()) wait = std::move(other.wait);
       if (other.permit.is_held()) permit = std::move(other.permit);
     }
     reserve_wait wait;
@@ -155,7 +159,13 @@ template <class T>
 class send_op {
  public:
   send_op(sender<T>& tx, T&& value) : tx_(&tx), value_(std::move(value)) {}
+  send_op(send_op&& other) noexcept(is_quiet) : send_op(std::move(other), inside(other.gate_if_any())) {}
+  send_op& operator=(send_op&&) = delete;
+  ~send_op() = default;
+
   status poll(cx& c) noexcept {
+    const inside here(gate_if_any());
+    if (is_sent()) return status::ok;
     const status s = tx_->poll_reserve(c, to_be_.wait(), to_be_.permit());
     if constexpr (is_quiet) {
       if (s == status::ok && may_have_gates()) [[unlikely]]
@@ -163,6 +173,17 @@ class send_op {
     }
     return s;
   }
+  /// Nothing else is waited for that could be decided for by then: the message waits in the queue, and is taken there.
+  status poll_alone(cx& c) noexcept {
+    const inside here(gate_if_any());
+    const status s = poll(c);
+    if constexpr (is_quiet) {
+      if (s == status::would_block) tx_->stand_with(to_be_.wait(), value_);
+    }
+    return s;
+  }
+  /// It was sent from where it waits: there is no way back.
+  [[nodiscard]] bool has_happened() const noexcept { return to_be_.was_taken(); }
   void take() {
     if (to_be_.was_sent()) return;
     static_cast<void>(to_be_.permit().send(std::move(value_)));
@@ -181,8 +202,16 @@ class send_op {
       static_cast<void>(tx_->reserve_now(c).send(std::move(value_)));
     }
   }
-  [[nodiscard]] status poll_unready(cx& c) noexcept { return tx_->wait_for_turn(c, to_be_.wait(), to_be_.permit()); }
+  [[nodiscard]] status poll_unready(cx& c) noexcept {
+    if (is_sent()) return status::ok;
+    const status s = tx_->wait_for_turn(c, to_be_.wait(), to_be_.permit());
+    if constexpr (is_quiet) {
+      if (s == status::would_block) tx_->stand_with(to_be_.wait(), value_);
+    }
+    return s;
+  }
   [[nodiscard]] ASX_ALWAYS_INLINE bool is_done_again(cx& c) noexcept {
+    if (is_sent()) return true;
     if constexpr (is_plain<T>) {
       if (!tx_->send_in_turn(c, to_be_.wait(), value_)) return false;
       to_be_.note_sent();
@@ -197,11 +226,17 @@ class send_op {
     if (code == status::ok) return to_be_.permit().send(std::move(value_));
     return {code, std::optional<T>(std::in_place, std::move(value_))};
   }
-  void end() noexcept { to_be_.end(); }
+  void end() noexcept {
+    if (!to_be_.is_begun()) return;
+    const inside here(gate_if_any());
+    static_cast<void>(is_sent());
+    to_be_.end();
+  }
   /// The value, when it was not sent; it is spent then.
   [[nodiscard]] std::optional<T> take_back() {
     std::optional<T> out;
-    if (to_be_.was_sent()) return out;
+    const inside here(gate_if_any());
+    if (is_sent()) return out;
     out.emplace(std::move(value_));
     to_be_.end();
     to_be_.note_sent();
@@ -211,6 +246,18 @@ class send_op {
  private:
   static constexpr bool is_quiet = std::is_nothrow_move_constructible_v<T>;
 
+  [[nodiscard]] const gate_port* gate_if_any() const noexcept { return may_have_gates() ? tx_->gate() : nullptr; }
+  // Inside: nobody takes a message that moves.
+  send_op(send_op&& other, const inside&) noexcept(is_quiet)
+      : tx_(other.tx_), value_(std::move(other.value_)), to_be_(std::move(other.to_be_)) {}
+  // By a permit, or from where it waited.
+  [[nodiscard]] ASX_ALWAYS_INLINE bool is_sent() noexcept {
+    if (to_be_.was_taken()) {
+      static_cast<void>(to_be_.wait().is_told_taken());
+      to_be_.note_sent();
+    }
+    return to_be_.was_sent();
+  }
   // Among threads the receiver may go while there is a permit and no message yet: that is told, and the value is here
   // again.
   ASX_OUT_OF_THE_WAY status send_now() noexcept {

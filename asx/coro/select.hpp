@@ -111,12 +111,18 @@ class named_op {
   }
   decltype(auto) take() { return op_->take(); }
   void withdraw() noexcept { give_up(*op_); }
-  [[nodiscard]] bool has_happened() const noexcept {
-    if constexpr (requires { op_->has_happened(); }) {
-      return op_->has_happened();
-    } else {
-      return false;
+  status poll_alone(cx& c)
+    requires requires(Op& op) { op.poll_alone(c); }
+  {
+    if constexpr (requires { op_->is_spent(); }) {
+      if (op_->is_spent()) return status::invalid_argument;
     }
+    return op_->poll_alone(c);
+  }
+  [[nodiscard]] bool has_happened() const noexcept
+    requires requires(const Op& op) { op.has_happened(); }
+  {
+    return op_->has_happened();
   }
   template <class Place>
   void take_into(Place& place)
@@ -193,6 +199,10 @@ template <class Op>
   requires requires { requires Op::answers_cancel; }
 inline constexpr bool answers<Op> = true;
 
+/// It may be completed by somebody else while it waits.
+template <class Op>
+concept happens = requires(const Op& op) { op.has_happened(); };
+
 template <bool IsDrawn, class... Ops>
 class select_op {
  public:
@@ -221,7 +231,9 @@ class select_op {
     std::apply([](Ops&... ops) { (give_up(ops), ...); }, ops_);
   }
 
-  [[nodiscard]] bool has_happened() const noexcept {
+  [[nodiscard]] bool has_happened() const noexcept
+    requires(happens<Ops> || ...)
+  {
     return std::apply([](const Ops&... ops) { return (happened(ops) || ...); }, ops_);
   }
 
@@ -256,7 +268,7 @@ class select_op {
   // What somebody else has completed cannot be withdrawn: it goes before everything that is only ready.
   template <class Op>
   static bool happened(const Op& op) noexcept {
-    if constexpr (requires { op.has_happened(); }) {
+    if constexpr (happens<Op>) {
       return op.has_happened();
     } else {
       return false;
@@ -274,6 +286,16 @@ class select_op {
       return true;
     }
   }
+  // Two of them could be completed before anybody looks.
+  template <class Op>
+  static status ask(Op& op, cx& c) {
+    constexpr bool is_alone = (std::size_t{0} + ... + std::size_t{happens<Ops>}) == 1;
+    if constexpr (is_alone && requires { op.poll_alone(c); }) {
+      return op.poll_alone(c);
+    } else {
+      return op.poll(c);
+    }
+  }
   template <std::size_t I>
   status poll_answering(cx& c) {
     if constexpr (answers<std::tuple_element_t<I, std::tuple<Ops...>>>) {
@@ -288,7 +310,7 @@ class select_op {
     if constexpr (I == sizeof...(Ops)) {
       return status::would_block;
     } else {
-      const status s = std::get<I>(ops_).poll(c);
+      const status s = ask(std::get<I>(ops_), c);
       if (s == status::would_block) return poll_from<I + 1>(c);
       winner_ = I;
       return s;
@@ -298,7 +320,7 @@ class select_op {
   status poll_round(cx& c, std::size_t first, std::index_sequence<I...>) {
     status s = status::would_block;
     const auto poll_one = [&](std::size_t which) {
-      static_cast<void>(((which == I && (s = std::get<I>(ops_).poll(c), true)) || ...));
+      static_cast<void>(((which == I && (s = ask(std::get<I>(ops_), c), true)) || ...));
     };
     for (std::size_t i = 0; i < sizeof...(Ops) && s == status::would_block; ++i) {  // asx: bounded by its operations
       winner_ = (first + i) % sizeof...(Ops);

@@ -56,7 +56,9 @@ class task;
 /// would; both are asked in one entry of `gate`, if there is one. Where there is none, it may further say by
 /// poll_unready what poll would say now that it is not ready, and, polled again, by is_ready_again that take_now
 /// follows, or by is_done_again that all is done. One that lets go of everything by `end` is awaited where it lies, and
-/// not moved.
+/// not moved. One that somebody else may complete while it waits says so by has_happened; if it must not be where
+/// another operation could be decided for as well, it waits so only by poll_alone, which is asked in place of poll by
+/// who awaits it alone, or selects between it and such as cannot be completed.
 template <class Op>
 concept operation = requires(Op& op, cx& c) {
   { op.poll(c) } -> std::same_as<status>;
@@ -172,7 +174,14 @@ class op_awaiter final : public waiting_op {
     gate_ = gate;
     return is_prompt_ = true;
   }
-  ASX_ALWAYS_INLINE bool poll_first() { return judge(op_.poll(promise_.root->context)); }
+  ASX_ALWAYS_INLINE bool poll_first() { return judge(ask(promise_.root->context)); }
+  ASX_ALWAYS_INLINE status ask(cx& c) {
+    if constexpr (requires { op_.poll_alone(c); }) {
+      return op_.poll_alone(c);
+    } else {
+      return op_.poll(c);
+    }
+  }
   // Of the first poll: true when the coroutine goes on with what it said.
   ASX_ALWAYS_INLINE bool judge(status said) {
     if (said == status::would_block) return false;
@@ -281,7 +290,7 @@ class op_awaiter final : public waiting_op {
 #if defined(__cpp_exceptions)
     if constexpr (!is_quiet) {
       try {
-        code_ = op_.poll(promise_.root->context);
+        code_ = ask(promise_.root->context);
         return false;
       } catch (...) {
         promise_.unhandled_exception();
@@ -289,7 +298,7 @@ class op_awaiter final : public waiting_op {
       }
     }
 #endif
-    code_ = op_.poll(promise_.root->context);
+    code_ = ask(promise_.root->context);
     return false;
   }
 

@@ -198,6 +198,10 @@ class ASX_API extension {
   /// To the back of another queue, under its number and its task.
   static void move_to(wait_queue& from, wait_queue& to, waiter& w) noexcept { from.hand_on(to, w); }
   [[nodiscard]] static bool is_queued(const waiter& w) noexcept { return w.task_->is_queued(); }
+  /// Its next poll is on its way, or under way, or it has a cancel to answer: nothing is done for it from outside.
+  [[nodiscard]] static bool looks_for_itself(const kernel& k, const task_record& t) noexcept {
+    return t.is_queued() || t.is_asked() || t.is_polled || k.current_ == &t;
+  }
   [[nodiscard]] static task_record& waiting_task(const waiter& w) noexcept {
     ASX_ASSERT(w.task_ != nullptr, "who stands in a queue is a task's");
     return *w.task_;

@@ -1,5 +1,6 @@
-// asx::channel between coroutines: `co_await reserve`, then the permit's send; `co_await recv`. The receiver ends after
-// n messages, since the sender that is kept for the next run leaves the channel open.
+// asx::channel between coroutines: `co_await send`, or as asx_reserve `co_await reserve`, then the permit's send;
+// `co_await recv`. The receiver ends after n messages, since the sender that is kept for the next run leaves the
+// channel open.
 #include "asx/coro/chan.hpp"
 
 #include "bench/shared/asx.hpp"
@@ -12,11 +13,14 @@ using asx::task;
 using sender = asx::sender<std::uint64_t>;
 using receiver = asx::receiver<std::uint64_t>;
 
+#if defined(BENCH_RESERVES)
+#define BENCH_SEND(to, value) static_cast<void>((co_await asx::reserve(to)).send(value))
+#else
+#define BENCH_SEND(to, value) co_await asx::send(to, value)
+#endif
+
 task<> produces(cx, sender* to, std::uint64_t first, std::uint64_t step, std::uint64_t end) {
-  for (std::uint64_t value = first; value < end; value += step) {
-    auto permit = co_await asx::reserve(*to);
-    static_cast<void>(permit.send(value));
-  }
+  for (std::uint64_t value = first; value < end; value += step) BENCH_SEND(*to, value);
 }
 
 task<> consumes(cx, receiver* from, std::uint64_t n, std::uint64_t* sum) {
@@ -25,8 +29,7 @@ task<> consumes(cx, receiver* from, std::uint64_t n, std::uint64_t* sum) {
 
 task<> serves(cx, sender* to, receiver* from, std::uint64_t n, std::uint64_t* sum) {
   for (std::uint64_t i = 0; i < n; ++i) {
-    auto permit = co_await asx::reserve(*to);
-    static_cast<void>(permit.send(i));
+    BENCH_SEND(*to, i);
     *sum += *co_await asx::recv(*from);
   }
 }
@@ -34,8 +37,7 @@ task<> serves(cx, sender* to, receiver* from, std::uint64_t n, std::uint64_t* su
 task<> answers(cx, sender* to, receiver* from, std::uint64_t n) {
   for (std::uint64_t i = 0; i < n; ++i) {
     const auto value = co_await asx::recv(*from);
-    auto permit = co_await asx::reserve(*to);
-    static_cast<void>(permit.send(*value + 1));
+    BENCH_SEND(*to, *value + 1);
   }
 }
 

@@ -34,6 +34,7 @@ LIBRARIES = {lib.name: lib for lib in [
     Library("asx_poll", color="#555555"),
     Library("asx_tasks", color="#333333"),
     Library("asx_worker", stem="asx", flags=("-DBENCH_ONE_WORKER",), color="#444444"),
+    Library("asx_reserve", stem="asx", flags=("-DBENCH_RESERVES",), color="#555555"),
     Library("asx_digest", stem="asx", flags=("-DBENCH_JOURNAL=digest_only",), color="#777777"),
     Library("asx_full", stem="asx", flags=("-DBENCH_JOURNAL=full",), color="#bbbbbb"),
     Library("floor", link=("-lpthread",), color="#9aa5b1"),
