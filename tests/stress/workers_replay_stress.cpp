@@ -235,10 +235,17 @@ class things_of_a_journal {
   void take(const event& e) {
     switch (e.kind) {
       case event_kind::channel_created: channels_[e.subject] = {.capacity = e.a}; break;
-      case event_kind::permit_reserved: ++at(channels_, e).reserved; break;
+      case event_kind::permit_reserved:
+        ++at(channels_, e).reserved;
+        at(channels_, e).last = e.a;
+        break;
       case event_kind::permit_sent:
         ++at(channels_, e).queued;
-        --at(channels_, e).reserved;
+        if (e.a <= at(channels_, e).last) {
+          --at(channels_, e).reserved;
+        } else {  // Without a permit: a new number.
+          EXPECT_EQ(e.a, ++at(channels_, e).last) << told(e);
+        }
         break;
       case event_kind::permit_aborted:
       case event_kind::permit_dropped:
@@ -278,6 +285,7 @@ class things_of_a_journal {
     std::uint64_t queued = 0;
     std::uint64_t reserved = 0;
     std::uint64_t received = 0;
+    std::uint64_t last = 0;  // Number of a permit.
     std::deque<std::uint64_t> waiters{};
   };
   thing& at(std::map<std::uint64_t, thing>& of, const event& e) const {
