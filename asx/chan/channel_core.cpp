@@ -110,7 +110,7 @@ void channel_core::take_message(reserve_wait& w, extension::task_record& t, std:
   ASX_ASSERT(traffic() == before && !is_receiver_dropped_ && waiters_.head() == &w,
              "the move of a message does not use its channel (R-341)");
   const std::uint64_t which = w.id();
-  w.was_taken_ = true;
+  w.message_ = &w;
   --w.from_->pending_;
   extension::remove(waiters_, w);
   renew_ways();
@@ -489,14 +489,13 @@ void channel_core::waiter_left(wait_queue& queue, waiter& w, waiter_name who, le
 
 // A message does not move with its wait: it is asked for anew.
 reserve_wait::reserve_wait(reserve_wait&& other) noexcept
-    : waiter(static_cast<waiter&&>(other)), from_(other.from_), was_taken_(std::exchange(other.was_taken_, false)) {}
+    : waiter(static_cast<waiter&&>(other)), from_(other.from_), message_(other.is_told_taken() ? this : nullptr) {}
 
 reserve_wait& reserve_wait::operator=(reserve_wait&& other) noexcept {
   if (this != &other) {
     leave();
     from_ = other.from_;
-    message_ = nullptr;
-    was_taken_ = std::exchange(other.was_taken_, false);
+    message_ = other.is_told_taken() ? this : nullptr;
     waiter::operator=(static_cast<waiter&&>(other));
   }
   return *this;

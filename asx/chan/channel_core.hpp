@@ -64,18 +64,20 @@ class ASX_API reserve_wait : public waiter {
   ~reserve_wait() { leave(); }
 
   /// The channel has sent the message that stood here, and nobody was told. Asked inside.
-  [[nodiscard]] bool was_taken() const noexcept { return was_taken_; }
+  [[nodiscard]] bool was_taken() const noexcept { return message_ == this; }
   /// The same, said once.
-  [[nodiscard]] bool is_told_taken() noexcept { return std::exchange(was_taken_, false); }
-  /// The message is about to go elsewhere: nobody takes it from where it is. The place is kept. Called inside.
-  void keep_message() noexcept { message_ = nullptr; }
+  [[nodiscard]] bool is_told_taken() noexcept {
+    const bool was = was_taken();
+    if (was) message_ = nullptr;
+    return was;
+  }
 
  private:
   friend class channel_core;
   friend class sender_core;
   sender_core* from_ = nullptr;  // Meaningful while it waits,
-  void* message_ = nullptr;      // as is this: what waits with it. Null: it waits for a permit.
-  bool was_taken_ = false;
+  // as is this: what waits with it. Null: it waits for a permit. Itself, which is nobody's message: that was taken.
+  void* message_ = nullptr;
 };
 
 inline constexpr char tracked_leak_text[] = "OBLIGATION TOKEN LEAKED: SendPermit";
