@@ -311,19 +311,39 @@ TEST(bitmap_queue, check_finds_a_removal_with_the_priority_of_others) {
         w.q.remove(w[0], 6);
         w.q.check();
       },
-      "a bit is set exactly while its priority has elements");
+      "a bit below the top is set exactly while its priority has elements");
 }
 
 TEST(bitmap_queue, pop_finds_a_removal_with_the_priority_of_others_too) {
-  world w(2);
+  world w(3);
   w.push(0, 6);
   w.push(1, 5);
+  w.push(2, 4);
   EXPECT_DEATH(
       {
-        w.q.remove(w[0], 5);  // The bit of priority 6 stays, with nobody behind it.
+        w.q.remove(w[1], 4);  // The bit of priority 5 stays, with nobody behind it.
+        w.q.pop();
         w.q.pop();
       },
-      "a bit is set exactly while its priority has elements");
+      "a bit below the top is set exactly while its priority has elements");
+}
+
+// The top has no bit of its own: it may be empty, and what comes above or below it is found all the same.
+TEST(bitmap_queue, an_empty_top_hides_nobody) {
+  for (const int next : {3, 200}) {
+    world w(2);
+    w.push(0, 100);
+    w.remove(0);
+    ASSERT_TRUE(w.agrees());
+    w.push(1, static_cast<std::uint8_t>(next));
+    ASSERT_TRUE(w.agrees());
+    w.push(0, 100);
+    ASSERT_TRUE(w.agrees());
+    ASSERT_TRUE(w.pop());
+    ASSERT_TRUE(w.agrees());
+    ASSERT_TRUE(w.pop());
+    ASSERT_TRUE(w.agrees());
+  }
 }
 
 TEST(bitmap_queue, check_finds_an_element_that_left_behind_the_back_of_the_queue) {
