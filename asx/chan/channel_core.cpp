@@ -324,8 +324,10 @@ status permit_core::refuse_again() noexcept {
 
 // ---- reserve ------------------------------------------------------------------------------------------------------
 
-// A pending reserve that is polled with another sender begins anew.
+// A pending reserve that is polled with another sender begins anew. What was taken and not asked for is not
+// told of a later message.
 ASX_ALWAYS_INLINE void channel_core::come_back(const sender_core& from, reserve_wait& w) const noexcept {
+  w.message_ = nullptr;
   if (w.is_waiting() && (!waiters_.holds(w) || w.from_ != &from)) w.leave();
 }
 

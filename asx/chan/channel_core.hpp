@@ -63,6 +63,11 @@ class ASX_API reserve_wait : public waiter {
   reserve_wait& operator=(reserve_wait&& other) noexcept;
   ~reserve_wait() { leave(); }
 
+  /// As a drop: whoever asks again begins anew, and is not told of what was taken before.
+  void leave() noexcept {
+    waiter::leave();
+    message_ = nullptr;
+  }
   /// The channel has sent the message that stood here, and nobody was told. Asked inside.
   [[nodiscard]] bool was_taken() const noexcept { return message_ == this; }
   /// The same, said once.
@@ -185,6 +190,7 @@ class ASX_API channel_core final : public thing {
   [[nodiscard]] ASX_ALWAYS_INLINE status poll_reserve(sender_core& from, cx& c, reserve_wait& w, permit_core& out,
                                                       const tracked_order* promise = nullptr) noexcept {
     if (promise == nullptr && is_free_for(c) && !w.is_waiting() && out.number_ == 0) [[likely]] {
+      w.message_ = nullptr;  // It asks for something else: what was taken is not told of a later message.
       reserve_at_once(c, out);
       return status::ok;
     }
