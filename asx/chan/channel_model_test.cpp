@@ -190,6 +190,46 @@ TEST(channel_small_worlds, every_short_struggle_of_lists_for_slots_agrees_with_t
   run_small_worlds(false, {does(call::clone_sender, 0, 0, 1), does(call::try_send, 0, 0)}, letters);
 }
 
+// R-322, where all come back at once: what was taken is told, and what was not is asked for anew.
+TEST(channel_small_worlds, every_short_life_of_messages_that_wait_agrees_with_the_model) {
+  using call = channel_call;
+  const std::vector<channel_operation> letters = {
+      does(call::poll_send, 1, 0, 0),      does(call::poll_send, 2, 1, 1), does(call::poll_reserve, 2, 1, 1),
+      does(call::send_evict_oldest, 3, 1), does(call::poll_recv, 3),       does(call::drop_sender, 2, 1),
+      does(call::drop_receiver, 3),        does(call::cancel, 1),
+  };
+  run_small_worlds(false, {does(call::clone_sender, 0, 0, 1)}, letters);
+}
+
+// Nobody comes back by itself, so that what was taken is not told before something else has happened to its wait.
+TEST(channel_small_worlds, every_short_struggle_of_messages_that_wait_agrees_with_the_model) {
+  using call = channel_call;
+  const std::vector<channel_operation> letters = {
+      does(call::poll_send, 1, 0, 0, 0), does(call::poll_send, 2, 1, 1, 0), does(call::poll_send, 1, 0, 1, 0),
+      does(call::try_recv, 0),           does(call::move_wait, 0, 0, 0),    does(call::leave, 0, 0),
+      does(call::cancel, 1, 0, 0, 0),    does(call::drop_sender, 0, 0),
+  };
+  run_small_worlds(false, {does(call::clone_sender, 0, 0, 1), does(call::try_send, 0, 0)}, letters);
+}
+
+// Between those who wait for a permit or with a list; a task that is woken and has not run, one that is polled.
+TEST(channel_small_worlds, every_short_queue_of_messages_permits_and_lists_agrees_with_the_model) {
+  using call = channel_call;
+  channel_operation anew = does(call::poll_send, 1, 0, 0, 0);
+  anew.variant = 1;
+  const std::vector<channel_operation> letters = {
+      does(call::poll_send, 1, 0, 0, 0),
+      anew,
+      does(call::poll_send, 2, 1, 1),
+      does(call::poll_reserve, 2, 1, 0, 0),
+      does_many(call::poll_send_many, 1, 0, 2, 0),
+      does(call::try_recv, 1, 0),
+      does_many(call::poll_recv_many, 3, 0, 3, 0),
+      does(call::drop_permit, 3, 0),
+  };
+  run_small_worlds(false, {does(call::clone_sender, 0, 0, 1), does(call::try_reserve, 3, 0)}, letters);
+}
+
 // ---- Random worlds ----
 
 std::optional<std::uint64_t> from_environment(const char* variable) {
@@ -215,6 +255,7 @@ std::uint64_t run_world(std::uint64_t seed, std::uint64_t number, std::uint64_t 
     run.done.push_back(draws.operation(pair.model()));
     run.difference = pair.apply(run.done.back(), &coverage);
   }
+  coverage.add(pair.model().counts());
   const std::uint64_t done = run.done.size();
   if (run.difference.empty()) run.difference = pair.finish();
   if (!run.difference.empty()) {

@@ -50,6 +50,19 @@ class channel_coverage {
     fatals_ += r.fatals;
   }
 
+  /// A world is over.
+  void add(const naive_channel_world::taken_counts& c) {
+    taken_.taken += c.taken;
+    taken_.in_one_go += c.in_one_go;
+    taken_.not_taken += c.not_taken;
+    taken_.told += c.told;
+    taken_.told_to_cancelled += c.told_to_cancelled;
+    taken_.told_of_dead += c.told_of_dead;
+    taken_.told_of_gone += c.told_of_gone;
+    taken_.untold += c.untold;
+    taken_.moved += c.moved;
+  }
+
   /// What happened less often than `wanted`, in words; "" when nothing did.
   [[nodiscard]] std::string rare(std::uint64_t wanted) const {
     std::string out;
@@ -66,6 +79,9 @@ class channel_coverage {
          {status::ok, status::stale_handle, status::region_not_open, status::cancelled, status::disconnected,
           status::resource_exhausted, status::would_block}},
         {call::poll_send_many,
+         {status::ok, status::stale_handle, status::cancelled, status::disconnected, status::resource_exhausted,
+          status::would_block}},
+        {call::poll_send,
          {status::ok, status::stale_handle, status::cancelled, status::disconnected, status::resource_exhausted,
           status::would_block}},
         {call::try_reserve,
@@ -107,6 +123,15 @@ class channel_coverage {
     demand(lists_.requeued, "a list that leaves its place and stands at the back");
     demand(lists_.refused, "a list that is refused after its turn");
     demand(lists_.received, "several messages in one receive");
+    demand(taken_.taken, "a message that is taken");
+    demand(taken_.in_one_go, "several that are taken by one event");
+    demand(taken_.not_taken, "a head with a message that looks for itself");
+    demand(taken_.told, "one that was taken and is told");
+    demand(taken_.told_to_cancelled, "... to a task that was asked to cancel");
+    demand(taken_.told_of_dead, "... of a dead sender");
+    demand(taken_.told_of_gone, "... where nobody receives any more");
+    demand(taken_.untold, "one that was taken and is not told");
+    demand(taken_.moved, "a wait that is moved away from its message");
     demand(destroyed_, "a message that is discarded");
     demand(cleanups_, "a cleanup action");
     demand(freed_, "a channel that is freed");
@@ -142,6 +167,7 @@ class channel_coverage {
     std::uint64_t refused = 0;
     std::uint64_t received = 0;
   } lists_;
+  naive_channel_world::taken_counts taken_;
   std::uint64_t destroyed_ = 0;
   std::uint64_t cleanups_ = 0;
   std::uint64_t freed_ = 0;

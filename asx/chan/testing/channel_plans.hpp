@@ -69,6 +69,7 @@ class channel_draws {
   static constexpr auto weights = std::to_array<weight>({
       {channel_call::poll_reserve, 190, 160},
       {channel_call::poll_send_many, 90, 80},
+      {channel_call::poll_send, 190, 150},
       {channel_call::poll_recv, 130, 110},
       {channel_call::poll_recv_many, 50, 40},
       {channel_call::checkpoint, 10, 20},
@@ -140,6 +141,7 @@ class channel_draws {
     switch (op.call) {
       case channel_call::poll_reserve:
       case channel_call::poll_send_many:
+      case channel_call::poll_send:
       case channel_call::try_reserve:
       case channel_call::try_send:
       case channel_call::send_evict_oldest:
@@ -180,6 +182,7 @@ class channel_draws {
     op.region = one_in(2) ? 3 : below(3);
     switch (op.call) {
       case channel_call::poll_send_many:  // A tracked sender has none.
+      case channel_call::poll_send:
         op.sender = slot(world.senders().size(), [&](std::uint32_t s) {
           return world.is_in_use(world.senders()[s]) && !world.plan().tracked[s];
         });
@@ -214,6 +217,7 @@ class channel_draws {
       op.variant = one_in(8) ? 1 : 0;
     }
     op.kind = one_in(3) ? cancel_kind::shutdown : cancel_kind::user;
+    if (op.call == channel_call::poll_send) op.variant = one_in(4) ? 1 : 0;
     const std::uint32_t how = below(4);
     op.repolls = how == 0 ? 0 : how == 1 ? UINT32_MAX : below(1024);
     return op;

@@ -8,6 +8,7 @@
 //     slot      senders are plain or tracked by their slot; a permit lies in the lowest slot that holds none
 //     receiver  one slot for each of the two channels that a world may have at a time
 //     list      what a puppet sends by poll_send_many stays in its hands until it is queued or handed back
+//     message   what waits by poll_send lies in the slot of its wait until the wait is told something or goes
 //
 // The model (naive_channel_world.hpp) and the real channels (real_channel_world.hpp) do the same operations and keep
 // the same notes; channel_driver.hpp compares them.
@@ -34,9 +35,10 @@
 namespace asx::testing {
 
 enum class channel_call : std::uint8_t {
-  // Of a puppet in its poll only. The first four wait.
+  // Of a puppet in its poll only. The first five wait.
   poll_reserve,
   poll_send_many,  // Of what the puppet has in hand, and `count` new ones; variant 1: of these alone.
+  poll_send,       // Of what lies with the wait, or of a new one; variant 1: of a new one in any case.
   poll_recv,
   poll_recv_many,  // `count` of them at most.
   checkpoint,
@@ -78,13 +80,45 @@ enum class channel_call : std::uint8_t {
 };
 
 inline constexpr auto channel_call_names = std::to_array<std::string_view>({
-    "poll_reserve", "poll_send_many", "poll_recv",      "poll_recv_many", "checkpoint", "mask",
-    "unmask",       "push_cleanup",   "park",           "bare",           "yield",      "end_ok",
-    "end_err",      "panic",          "panic_and_drop", "try_reserve",    "try_send",   "send_evict_oldest",
-    "clone_sender", "drop_sender",    "move_sender",    "send",           "abort",      "drop_permit",
-    "move_permit",  "try_recv",       "drop_receiver",  "move_receiver",  "leave",      "drop_wait",
-    "move_wait",    "create",         "close",          "wake",           "cancel",     "complete",
-    "respawn",      "stall",
+    "poll_reserve",
+    "poll_send_many",
+    "poll_send",
+    "poll_recv",
+    "poll_recv_many",
+    "checkpoint",
+    "mask",
+    "unmask",
+    "push_cleanup",
+    "park",
+    "bare",
+    "yield",
+    "end_ok",
+    "end_err",
+    "panic",
+    "panic_and_drop",
+    "try_reserve",
+    "try_send",
+    "send_evict_oldest",
+    "clone_sender",
+    "drop_sender",
+    "move_sender",
+    "send",
+    "abort",
+    "drop_permit",
+    "move_permit",
+    "try_recv",
+    "drop_receiver",
+    "move_receiver",
+    "leave",
+    "drop_wait",
+    "move_wait",
+    "create",
+    "close",
+    "wake",
+    "cancel",
+    "complete",
+    "respawn",
+    "stall",
 });
 static_assert(channel_call_names.size() == static_cast<std::size_t>(channel_call::stall) + 1);
 
@@ -240,8 +274,8 @@ struct puppet_mind {
     pending.reset();
     if (code != status::would_block) return;
     pending = done;
-    if (done.call != channel_call::poll_send_many) return;
-    pending->count = pending->variant = 0;  // With what is left of the list: the puppet keeps it.
+    if (done.call != channel_call::poll_send_many && done.call != channel_call::poll_send) return;
+    pending->count = pending->variant = 0;  // With what is left of the list, or lies there: it is kept.
   }
 };
 
@@ -280,6 +314,9 @@ class channel_world {
     case call::poll_send_many:
       out += number(op.count) + " from message" + number(op.message) + " by sender" + number(op.sender) + ", wait" +
              number(op.other);
+      break;
+    case call::poll_send:
+      out += " message" + number(op.message) + " by sender" + number(op.sender) + ", wait" + number(op.other);
       break;
     case call::poll_recv_many: out += number(op.receiver) + ", at most" + number(op.count); break;
     case call::try_reserve:

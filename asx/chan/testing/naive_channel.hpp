@@ -2,7 +2,7 @@
 //
 //     queue      numbers of the messages that were committed and not received, oldest first
 //     permits    reserved and neither sent nor aborted: number, holder, obligation
-//     waiters    pending reserves and lists in the order of their ids: id, task, sender
+//     waiters    pending reserves, lists and messages in the order of their ids: id, task, sender, the message
 //
 // Nothing here is quick or clever; every function is a paragraph of docs/spec/channels.md, and names the ruling that it
 // was written from. The model knows no tasks and no regions: it is told who asks, and what it wants done to others -
@@ -11,6 +11,7 @@
 //
 // R-121  the state is whole before anything is appended, so one call never wakes somebody because of a state in
 // between.
+// R-322  whether a task looks for itself is the one thing that the model asks back.
 //
 // Cancel points: none. Threads: one owner. Lifetime: plain values.
 #pragma once
@@ -19,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
@@ -57,10 +59,10 @@ struct channel_view {
 
 /// What a call on a channel does to the rest of the world.
 struct channel_effect {
-  enum class kind : std::uint8_t { wake, destroy, tell };
+  enum class kind : std::uint8_t { wake, destroy, tell, taken };
 
   kind what = kind::wake;
-  std::uint64_t subject = 0;  // The task that is woken, the message that dies.
+  std::uint64_t subject = 0;  // The task that is woken, the message that dies, the waiter whose message was taken.
   wake_code why = wake_code::other;
   event_kind event = event_kind::text;  // With its operands.
   std::uint64_t a = 0;
@@ -78,6 +80,7 @@ class naive_channel {
     std::uint64_t task = 0;
     std::uint64_t sender = 0;
     std::uint64_t registered = 0;  // When this task began to wait in it, counted over all channels.
+    std::uint64_t message = 0;     // That waits with it; 0: it waits for a permit, or for a turn.
   };
   struct reserve_answer {
     status code = status::ok;
@@ -161,6 +164,33 @@ class naive_channel {
     if (!list.empty()) return stand_in_line(task, sender, 0, now);  // A turn is one turn: the rest begins anew.
     wake_head_if_room();
     return {status::ok};
+  }
+
+  /// R-322, of a wait of which nothing was taken. ok: `message` is queued; would_block: it waits.
+  reserve_answer poll_send(std::uint64_t task, std::uint64_t sender, std::uint64_t waiting, std::uint64_t message,
+                           std::uint64_t now) {
+    if (!has_receiver()) {
+      leave(waiting);
+      return {status::disconnected};
+    }
+    if (!has_turn(waiting)) {
+      const reserve_answer out = stand_in_line(task, sender, waiting, now);
+      for (waiter& w : waiters_) {
+        if (w.id == out.waiter) w.message = message;
+      }
+      return out;
+    }
+    remove(waiting);
+    commit_at_once(message);
+    wake_head_if_room();
+    return {status::ok};
+  }
+
+  /// The wait was moved: it keeps its place without its message.
+  void forget_message(std::uint64_t waiting) {
+    for (waiter& w : waiters_) {
+      if (w.id == waiting) w.message = 0;
+    }
   }
 
   reserve_answer try_reserve(std::uint64_t task, std::uint64_t obligation) {
@@ -348,6 +378,8 @@ class naive_channel {
   }
 
   std::vector<channel_effect> effects;
+  /// its task is queued, being polled or asked to cancel. What is in `effects` counts as done.
+  std::function<bool(std::uint64_t task)> looks_for_itself;
 
  private:
   void wake(std::uint64_t task, wake_code why) { effects.push_back({channel_effect::kind::wake, task, why}); }
@@ -372,10 +404,11 @@ class naive_channel {
       if (w.id != waiting) continue;
       if (w.task != task) w.registered = now;
       w.task = task;  // the place stays, whoever polled last is woken.
+      w.message = 0;  // unless it is said again.
       return {status::would_block, 0, w.id};
     }
     if (waiters_.size() >= waiter_limit_) return {status::resource_exhausted};
-    waiters_.push_back({++last_waiter_, task, sender, now});
+    waiters_.push_back({++last_waiter_, task, sender, now, 0});
     tell(event_kind::send_waiter_added, last_waiter_, waiters_.size());
     return {status::would_block, 0, last_waiter_};
   }
@@ -388,9 +421,16 @@ class naive_channel {
 
   /// on every event that may have made room or a new head, also when the head was woken before. Without a
   /// receiver there is no room to be had: who waits was told when it went, and is told again only by a send.
+  /// the message of a head that has one is taken in place of that, and so on with the next.
   void wake_head_if_room() {
-    if (waiters_.empty() || !has_room() || !has_receiver_) return;
-    wake(waiters_.front().task, wake_code::slot);
+    while (!waiters_.empty() && has_room() && has_receiver_) {
+      const waiter head = waiters_.front();
+      if (head.message == 0 || looks_for_itself(head.task)) return wake(head.task, wake_code::slot);
+      effects.push_back({channel_effect::kind::taken, head.id});
+      remove(head.id);
+      commit_at_once(head.message);
+      wake(head.task, wake_code::slot);
+    }
   }
 
   /// The waker is taken out by the wake.

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -35,10 +36,26 @@ class naive_channel_world final : public channel_world, public naive_puppets {
     bool is_live = false;
     std::size_t channel = none;
   };
-  struct wait_slot {
+  struct wait_place {
     std::size_t channel = none;
     std::uint64_t id = 0;
     std::uint64_t sender = 0;
+  };
+  struct wait_slot : wait_place {
+    std::optional<std::uint64_t> message{};  // That lies with it. 0: its shell, it was taken from there,
+    bool is_taken = false;                   // and nobody was told.
+  };
+  /// How often something happened that only R-322 knows.
+  struct taken_counts {
+    std::uint64_t taken = 0;
+    std::uint64_t in_one_go = 0;  // Behind another one, by the same event.
+    std::uint64_t not_taken = 0;  // A head with a message that looks for itself.
+    std::uint64_t told = 0;
+    std::uint64_t told_to_cancelled = 0;
+    std::uint64_t told_of_dead = 0;
+    std::uint64_t told_of_gone = 0;
+    std::uint64_t untold = 0;  // The wait went, or was asked for something else.
+    std::uint64_t moved = 0;   // A wait that stood with its message.
   };
   struct permit_slot {
     bool is_resolved = true;  // As far as the object knows.
@@ -77,7 +94,8 @@ class naive_channel_world final : public channel_world, public naive_puppets {
     }
     if (op.actor == 0 ? is_of_puppet_only(op.call) : !lives) return true;
     switch (op.call) {
-      case call::poll_send_many: return op.other >= waits_.size() || plan().tracked[op.sender];  // plain ones.
+      case call::poll_send_many:  // plain ones.
+      case call::poll_send: return op.other >= waits_.size() || plan().tracked[op.sender];
       case call::poll_reserve:
       case call::leave:
       case call::drop_wait:
@@ -152,8 +170,11 @@ class naive_channel_world final : public channel_world, public naive_puppets {
     std::uint64_t out = 0;
     for (const naive_channel& c : channels_) out += c.queued();
     for (std::uint32_t p = 1; p < plan().puppets.size(); ++p) out += actor(p).rest.size();
+    for (const wait_slot& w : waits_) out += w.message.value_or(0) != 0 ? 1U : 0U;
     return out;
   }
+
+  [[nodiscard]] const taken_counts& counts() const { return counts_; }
 
   // ---- what a drawer of operations asks
   [[nodiscard]] const std::vector<sender_slot>& senders() const { return senders_; }
@@ -183,7 +204,11 @@ class naive_channel_world final : public channel_world, public naive_puppets {
     out.task = t == nullptr ? 0 : t->id;
     out.call = op.call;
     switch (op.call) {
-      case call::poll_reserve: poll_to_send(op, *t, out); break;
+      case call::poll_reserve:
+        poll_to_send(op, *t, out);
+        forget_message(waits_[op.other]);
+        break;
+      case call::poll_send: poll_send(op, *t, out); break;
       case call::poll_send_many: poll_send_many(op, *t, out); break;
       case call::try_reserve: try_reserve(op, t, out); break;
       case call::try_send:
@@ -202,7 +227,11 @@ class naive_channel_world final : public channel_world, public naive_puppets {
       case call::try_recv: receive(op, t, out); break;
       case call::drop_receiver: drop_receiver(receivers_[op.receiver]); break;
       case call::leave:
-      case call::drop_wait: leave(waits_[op.other]); break;
+      case call::drop_wait:
+        leave(waits_[op.other]);
+        forget_message(waits_[op.other]);
+        break;
+      case call::move_wait: move_wait(waits_[op.other]); break;
       case call::create:
         out.code =
             create(t == nullptr ? op.region : t->region, static_cast<std::uint32_t>(op.message), op.receiver, op.other);
@@ -231,9 +260,46 @@ class naive_channel_world final : public channel_world, public naive_puppets {
     out.count = before - t.rest.size();
     out.list = t.rest;
     if (out.code != status::would_block) t.rest.clear();
+    forget_message(waits_[op.other]);
   }
 
-  /// For a slot, or for a list of messages: it is the same wait, with the same place.
+  /// The message lies with its wait for as long as that waits; else it is queued, or handed back.
+  void poll_send(const channel_operation& op, naive_task& t, channel_note& out) {
+    wait_slot& w = waits_[op.other];
+    if (!w.message || op.variant == 1) w.message = op.message;
+    if (std::exchange(w.is_taken, false)) {  // Once, and before every other answer.
+      const sender_slot& s = senders_[op.sender];
+      ++counts_.told;
+      if (t.is_answering()) ++counts_.told_to_cancelled;
+      if (!s.is_live) ++counts_.told_of_dead;
+      if (s.is_live && !channels_[s.channel].has_receiver()) ++counts_.told_of_gone;
+      out.code = status::ok;
+    } else {
+      poll_to_send(op, t, out);
+      if (out.code == status::ok) w.message = 0;
+    }
+    if (out.code == status::would_block) return;
+    const bool is_seen = !plan().is_plain || out.code != status::ok;  // Bytes do not tell whether they were moved.
+    out.back = is_seen ? *w.message : 0;
+    w.message.reset();
+  }
+
+  /// The owner takes it away: the wait went, or is for something else now.
+  void forget_message(wait_slot& w) {
+    if (std::exchange(w.is_taken, false)) ++counts_.untold;
+    w.message.reset();
+  }
+
+  /// its place stays, and its message stays where it is, with nobody to take it.
+  void move_wait(const wait_slot& w) {
+    if (w.id == 0) return;
+    for (const naive_channel::waiter& other : channels_[w.channel].waiters()) {
+      if (other.id == w.id && other.message != 0) ++counts_.moved;
+    }
+    channels_[w.channel].forget_message(w.id);
+  }
+
+  /// For a slot, a message or a list of them: it is the same wait, with the same place.
   void poll_to_send(const channel_operation& op, naive_task& t, channel_note& out) {
     sender_slot& s = senders_[op.sender];
     wait_slot& w = waits_[op.other];
@@ -250,13 +316,20 @@ class naive_channel_world final : public channel_world, public naive_puppets {
     if (channels_[s.channel].is_gone()) return refuse(status::disconnected);
     const std::uint64_t obligation = is_tracked ? last_obligation_ + 1 : 0;
     naive_channel& c = channels_[s.channel];
-    const naive_channel::reserve_answer got =
-        op.call == channel_call::poll_send_many ? c.poll_send_many(t.id, s.identity, w.id, t.rest, ++registrations_)
-                                                : c.poll_reserve(t.id, s.identity, w.id, obligation, ++registrations_);
+    naive_channel::reserve_answer got;
+    ++registrations_;
+    if (op.call == channel_call::poll_send_many) {
+      got = c.poll_send_many(t.id, s.identity, w.id, t.rest, registrations_);
+    } else if (op.call == channel_call::poll_send) {
+      got = c.poll_send(t.id, s.identity, w.id, *w.message, registrations_);
+    } else {
+      got = c.poll_reserve(t.id, s.identity, w.id, obligation, registrations_);
+    }
     out.code = got.code;
     out.number = got.permit + got.waiter;
     if (got.code == status::resource_exhausted) tell_refusal(event_kind::refused_slot, got.code);
-    w = got.code == status::would_block ? wait_slot{s.channel, got.waiter, s.identity} : wait_slot{};
+    static_cast<wait_place&>(w) =
+        got.code == status::would_block ? wait_place{s.channel, got.waiter, s.identity} : wait_place{};
     if (got.permit != 0) take_permit(s.channel, got.permit, obligation, &t, t.region);
     carry_out(s.channel);
   }
@@ -426,7 +499,7 @@ class naive_channel_world final : public channel_world, public naive_puppets {
   }
 
   void leave(wait_slot& w) {
-    const wait_slot was = std::exchange(w, {});
+    const wait_place was = std::exchange(static_cast<wait_place&>(w), {});
     if (was.id == 0) return;
     channels_[was.channel].leave(was.id);
     carry_out(was.channel);
@@ -446,6 +519,9 @@ class naive_channel_world final : public channel_world, public naive_puppets {
     std::size_t lowest = 0;
     while (used[lowest]) ++lowest;  // U-19
     channels_.emplace_back(channels_.size() + 1, capacity, plan().max_waiters);
+    channels_.back().looks_for_itself = [this, c = channels_.size() - 1](std::uint64_t task) {
+      return is_busy(c, task);
+    };
     carry_out(channels_.size() - 1);
     place_of_.push_back(lowest);
     region_of_.push_back(region);
@@ -458,8 +534,14 @@ class naive_channel_world final : public channel_world, public naive_puppets {
 
   void carry_out(std::size_t channel) {
     const std::vector<channel_effect> effects = std::exchange(channels_[channel].effects, {});
+    bool was_taken = false;
     for (const channel_effect& e : effects) {
       switch (e.what) {
+        case channel_effect::kind::taken:
+          take_message(channel, e.subject);
+          ++counts_.taken;
+          if (std::exchange(was_taken, true)) ++counts_.in_one_go;
+          break;
         case channel_effect::kind::wake: wake(e.subject, e.why); break;
         case channel_effect::kind::tell: record_.tell({e.subject, e.event, e.a, e.b}); break;
         case channel_effect::kind::destroy: {
@@ -471,6 +553,27 @@ class naive_channel_world final : public channel_world, public naive_puppets {
         }
       }
     }
+  }
+
+  /// It was moved out from where it lies.
+  void take_message(std::size_t channel, std::uint64_t waiter) {
+    for (wait_slot& w : waits_) {
+      if (w.channel != channel || w.id != waiter) continue;
+      w = {};
+      w.message = 0;
+      w.is_taken = true;
+    }
+  }
+
+  /// Who is woken by what this channel did just now is queued, unless it is at its end.
+  [[nodiscard]] bool is_busy(std::size_t channel, std::uint64_t task) {
+    const std::vector<channel_effect>& effects = channels_[channel].effects;
+    const bool is_woken = std::any_of(effects.begin(), effects.end(), [task](const channel_effect& e) {
+      return e.what == channel_effect::kind::wake && e.subject == task;
+    });
+    const bool out = (is_woken && !task_by(task).is_ending) || looks_for_itself(task);
+    if (out) ++counts_.not_taken;
+    return out;
   }
 
   void tell_refusal(event_kind event, status code) { record_.tell({0, event, static_cast<std::uint64_t>(code), 0}); }
@@ -601,6 +704,7 @@ class naive_channel_world final : public channel_world, public naive_puppets {
   std::uint64_t last_identity_ = 0;
   std::uint64_t last_cleanup_ = 0;
   std::uint64_t registrations_ = 0;
+  taken_counts counts_;
 };
 
 }  // namespace asx::testing

@@ -180,6 +180,11 @@ class naive_puppets {
   }
   [[nodiscard]] bool has_panicked() const { return has_panicked_; }
 
+  /// nothing is done for it from outside.
+  [[nodiscard]] bool looks_for_itself(std::uint64_t task) {
+    return task == polled_ || is_queued(task) || task_by(task).is_answering();
+  }
+
   [[nodiscard]] naive_task& task_by(std::uint64_t id) { return tasks_[static_cast<std::size_t>(id - 1)]; }
   void note(const channel_note& n) { record_.notes.push_back(n); }
 

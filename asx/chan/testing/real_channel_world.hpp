@@ -22,6 +22,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -45,7 +46,12 @@ template <class Message>
 class real_channel_world final : public ending_channel_world {
  public:
   explicit real_channel_world(channel_plan plan)
-      : plan_(std::move(plan)), rt_(config()), senders_(plan_.tracked.size()), receivers_(2), waits_(plan_.waits) {
+      : plan_(std::move(plan)),
+        rt_(config()),
+        senders_(plan_.tracked.size()),
+        receivers_(2),
+        letters_(plan_.waits),
+        waits_(plan_.waits) {
     book_.log = &rt_.journal();
     k().take_foreign_hold();
     regions_.push_back(rt_.root());
@@ -100,6 +106,7 @@ class real_channel_world final : public ending_channel_world {
     }
     for (puppet& p : puppets_) p.rest.clear();
     waits_.clear();
+    for (std::unique_ptr<message>& l : letters_) take_away(l);
     permits_.clear();
     senders_.clear();
     receivers_.clear();
@@ -376,6 +383,7 @@ class real_channel_world final : public ending_channel_world {
       case call::poll_reserve:
       case call::try_reserve: reserve(op, c, out); break;
       case call::poll_send_many: send_many(op, *c, puppets_[op.actor].rest, out); break;
+      case call::poll_send: send_one(op, *c, letters_[op.other], out); break;
       case call::poll_recv_many: recv_many(op, *c, out); break;
       case call::try_send: {
         send_result<message> r = mutable_base(op.sender).try_send(message(op.message, book_));
@@ -419,8 +427,14 @@ class real_channel_world final : public ending_channel_world {
         }
         break;
       case call::move_receiver: there_and_back(receivers_[op.receiver]); break;
-      case call::leave: waits_[op.other].leave(); break;
-      case call::drop_wait: waits_[op.other] = {}; break;
+      case call::leave:
+        waits_[op.other].leave();
+        take_away(letters_[op.other]);
+        break;
+      case call::drop_wait:
+        waits_[op.other] = {};
+        take_away(letters_[op.other]);
+        break;
       case call::move_wait: there_and_back(waits_[op.other]); break;
       case call::create: out.code = create(op, c); break;
       case call::close: out.code = k().close(regions_[op.region], {op.kind, {}}); break;
@@ -445,12 +459,13 @@ class real_channel_world final : public ending_channel_world {
       reserve_wait& w = waits_[op.other];
       if (got.is_tracked) {
         out.code = s.tracked.poll_reserve(*c, w, got.tracked);
-      } else if (is_prompt()) {
+      } else if (letters_[op.other] == nullptr && is_prompt()) {  // The short way does not look at the wait.
         out.code = reserve_promptly(s.plain, *c, w, got.plain);
       } else {
         out.code = s.plain.poll_reserve(*c, w, got.plain);
       }
       if (out.code == status::would_block) out.number = w.id();
+      take_away(letters_[op.other]);
     } else if (!got.is_tracked) {
       out.code = s.plain.try_reserve(got.plain);
     } else if (c != nullptr || op.variant == 1) {
@@ -493,6 +508,39 @@ class real_channel_world final : public ending_channel_world {
     out.count = list.keep(rest);
     out.list = list.numbers();
     if (out.code != status::would_block) list.clear();
+    take_away(letters_[op.other]);
+  }
+
+  void send_one(const channel_operation& op, cx& c, std::unique_ptr<message>& letter, channel_note& out) {
+    reserve_wait& w = waits_[op.other];
+    sender<message>& tx = senders_[op.sender].plain;
+    const bool is_new = letter == nullptr && !w.is_waiting();
+    if (letter == nullptr || op.variant == 1) {  // Elsewhere than the one before.
+      auto next = std::make_unique<message>(op.message, book_);
+      take_away(letter);
+      letter = std::move(next);
+    }
+    out.code = is_new && is_prompt() ? send_promptly(tx, c, w, *letter) : tx.poll_send(c, w, *letter);
+    if (out.code == status::would_block) {
+      out.number = w.id();
+      return;
+    }
+    const bool is_seen = !std::is_trivially_copyable_v<message> || out.code != status::ok;
+    out.back = is_seen ? letter->take() : 0;
+    take_away(letter);
+  }
+  // As an awaited send begins: as a reserve.
+  [[nodiscard]] static status send_promptly(sender<message>& tx, cx& c, reserve_wait& w, message& m) {
+    send_permit<message> permit;
+    const status code = reserve_promptly(tx, c, w, permit);
+    if (code == status::ok) return permit.send(std::move(m)).code;
+    if (code == status::would_block) tx.stand_with(w, m);
+    return code;
+  }
+  /// That is no news.
+  static void take_away(std::unique_ptr<message>& letter) {
+    if (letter != nullptr) static_cast<void>(letter->take());
+    letter.reset();
   }
 
   /// Taken where they lie, or moved away.
@@ -640,6 +688,7 @@ class real_channel_world final : public ending_channel_world {
   std::deque<puppet> puppets_;
   std::vector<sender_slot> senders_;
   std::vector<receiver<message>> receivers_;
+  std::vector<std::unique_ptr<message>> letters_;  // What waits with each of those; they outlive them.
   std::vector<reserve_wait> waits_;
   std::vector<permit_slot> permits_;
   std::uint64_t last_task_ = 0;
