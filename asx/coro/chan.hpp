@@ -386,12 +386,30 @@ template <class T>
 template <class T, class U = T>
 [[nodiscard("co_await send(...)")]] auto send(sender<T>& tx, U&& value) {
   detail::check_value<U>();
+  static_assert(!std::is_same_v<T, std::remove_cvref_t<U>> || !detail::is_not_moved<U>,
+                "asx: a message is copied into the channel, and this one can only be moved: send(tx, std::move(m))");
   return detail::send_op<T>(tx, T(std::forward<U>(value)));
 }
 /// A cancel point. Empty when no sender is left and everything was received.
 template <class T>
 [[nodiscard("co_await recv(...)")]] auto recv(receiver<T>& rx) noexcept {
   return detail::recv_op<T>(rx);
+}
+
+template <class... Args>
+auto reserve(const cx&, Args&&...) {
+  detail::explain_needless_cx<Args...>();
+  return detail::mistaken_op<>();
+}
+template <class... Args>
+auto send(const cx&, Args&&...) {
+  detail::explain_needless_cx<Args...>();
+  return detail::mistaken_op<void>();
+}
+template <class... Args>
+auto recv(const cx&, Args&&...) {
+  detail::explain_needless_cx<Args...>();
+  return detail::mistaken_op<>();
 }
 
 }  // namespace asx

@@ -180,5 +180,22 @@ auto finally(cx_here, F&&, Args&&...) {
   static_assert(detail::explain<F, Args...>());
   return detail::registered_op(status::ok);
 }
+template <class First, class... Rest>
+  requires detail::is_no_cx<First>
+auto within(First&&, Rest&&...) {
+  detail::explain_missing_cx<First>();
+  return detail::registered_op(status::ok);
+}
+template <class First, class... Rest>
+  requires detail::is_no_cx<First>
+auto finally(First&&, Rest&&...) {
+  detail::explain_missing_cx<First>();
+  return detail::registered_op(status::ok);
+}
+template <class... Args>
+auto mask(const cx&, Args&&...) {
+  detail::explain_needless_cx<Args...>();
+  return detail::mistaken_op<>();
+}
 
 }  // namespace asx

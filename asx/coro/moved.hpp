@@ -37,6 +37,11 @@ inline constexpr bool function_survives =
 template <class T>
 inline constexpr bool value_survives = !std::is_aggregate_v<std::remove_reference_t<T>> || function_survives<T>;
 
+/// A T that was passed by its name, and ought to have been moved.
+template <class T>
+inline constexpr bool is_not_moved = std::is_lvalue_reference_v<T> && !std::is_constructible_v<std::decay_t<T>, T> &&
+                                     std::is_constructible_v<std::decay_t<T>, std::remove_reference_t<T>>;
+
 template <class F>
 consteval void check_function() noexcept {
   static_assert(std::is_constructible_v<std::decay_t<F>, F>,

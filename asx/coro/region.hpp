@@ -193,6 +193,13 @@ auto region(cx_here, const region_options&, F&&, Args&&...) {
   return yield();
 }
 
+template <class First, class... Rest>
+  requires detail::is_no_cx<First>
+auto region(First&&, Rest&&...) {
+  detail::explain_missing_cx<First>();
+  return yield();
+}
+
 /// The same with a limit of time: empty when it was over. A task<void> gives a unit.
 template <class F, class... Args>
   requires coroutine_function<F, Args...>
@@ -215,6 +222,12 @@ auto with_timeout(cx_here, Limit&&, Rest&&...) {
   static_assert(detail::always_false<Limit>,
                 "asx: the limit comes before the function, and is an asx::duration: "
                 "with_timeout(c, asx::duration::seconds(1), f, args...)");
+  return yield();
+}
+template <class First, class... Rest>
+  requires detail::is_no_cx<First>
+auto with_timeout(First&&, Rest&&...) {
+  detail::explain_missing_cx<First>();
   return yield();
 }
 

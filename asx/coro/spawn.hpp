@@ -320,22 +320,42 @@ inline constexpr bool is_task = false;
 template <class T>
 inline constexpr bool is_task<task<T>> = true;
 
-}  // namespace detail
-
-/// What can be spawned: called with a cx and the arguments, moved, it gives a task<T>.
-template <class F, class... Args>
-concept coroutine_function =
-    std::is_invocable_v<std::decay_t<F>&, cx, std::decay_t<Args>...> && detail::is_task<detail::task_of<F, Args...>>;
-
-namespace detail {
-
 template <class T>
 inline constexpr bool is_kept =
     std::is_move_constructible_v<std::decay_t<T>> && std::is_constructible_v<std::decay_t<T>, T>;
+
+}  // namespace detail
+
+/// What can be spawned: called with a cx and the arguments, moved, it gives a task<T>; and the arguments are there to
+/// be moved, or can be copied.
+template <class F, class... Args>
+concept coroutine_function = std::is_invocable_v<std::decay_t<F>&, cx, std::decay_t<Args>...> &&
+                             detail::is_task<detail::task_of<F, Args...>> && (detail::is_kept<Args> && ...);
+
+namespace detail {
+
 // A string literal lives for ever; any other array decays to a pointer to something that does not.
 template <class T>
 inline constexpr bool is_buffer =
     std::is_array_v<std::remove_reference_t<T>> && !std::is_const_v<std::remove_extent_t<std::remove_reference_t<T>>>;
+
+template <class... Args>
+consteval bool explain_arguments() noexcept {
+  static_assert((!is_not_moved<Args> && ...),
+                "asx: arguments are copied into the task, and one of these can only be moved: std::move(rx)");
+  static_assert(((is_kept<Args> || is_not_moved<Args>) && ...),
+                "asx: arguments are moved into the task, and one of these cannot be: pass a pointer, or what "
+                "owns it");
+  return true;
+}
+template <class First>
+inline constexpr bool is_no_cx = !std::is_convertible_v<First, cx_here>;
+template <class First>
+consteval void explain_missing_cx() noexcept {
+  static_assert(always_false<First>,
+                "asx: the first argument is the cx of the coroutine that calls this: start(c, f, args...), "
+                "region(c, f, args...)");
+}
 
 /// Why F and Args are no coroutine_function, in a sentence.
 template <class F, class... Args>
@@ -350,9 +370,7 @@ consteval bool explain() noexcept {
   static_assert(!is_given_task,
                 "asx: pass the function and its arguments, not the task that it returned: spawn(c, f, x), and not "
                 "spawn(c, f(c, x))");
-  static_assert(are_kept,
-                "asx: arguments are moved into the task, and one of these cannot be: pass a pointer, or what "
-                "owns it");
+  if constexpr (!is_given_task) static_assert(explain_arguments<Args...>());
   if constexpr (!is_given_task && are_kept) {
     constexpr bool is_called = std::is_invocable_v<std::decay_t<F>&, cx, std::decay_t<Args>...>;
     static_assert(is_called,
@@ -439,8 +457,6 @@ auto spawn_into(kernel& k, task_slot& slot, status reserved, const spawn_options
   static_assert(detail::is_kept<F>,
                 "asx: a function is copied or moved into its task, and this one cannot be copied: pass std::move(f) or "
                 "asx::moved(f)");
-  static_assert((detail::is_kept<Args> && ...),
-                "asx: arguments are moved into the task, and one of these cannot be: pass a pointer, or what owns it");
   static_assert(!(detail::is_buffer<Args> || ...),
                 "asx: an array is not copied into the task, a pointer to it would be: pass a std::array or a "
                 "std::string");
@@ -500,6 +516,12 @@ template <class F, class... Args>
   requires(!coroutine_function<F, Args...>)
 [[nodiscard]] auto spawn(cx, const spawn_options&, F&&, Args&&...) {
   static_assert(detail::explain<F, Args...>());
+  return spawn_result<void>{};
+}
+template <class First, class... Rest>
+  requires detail::is_no_cx<First>
+auto spawn(First&&, Rest&&...) {
+  detail::explain_missing_cx<First>();
   return spawn_result<void>{};
 }
 
@@ -575,6 +597,12 @@ auto start(cx, const spawn_options&, F&&, Args&&...) {
   static_assert(detail::explain<F, Args...>());
   return detail::started_op<void>({});
 }
+template <class First, class... Rest>
+  requires detail::is_no_cx<First>
+auto start(First&&, Rest&&...) {
+  detail::explain_missing_cx<First>();
+  return detail::started_op<void>({});
+}
 
 /// A cancel point: waits until it has ended, and gives its outcome.
 template <class T>
@@ -592,6 +620,11 @@ template <class T>
 auto join(const spawn_result<T>&) {
   static_assert(detail::always_false<T>, "asx: join takes the handle of what spawn gave: co_await join(s.handle)");
   return detail::started_op<void>({});
+}
+template <class... Args>
+auto join(const cx&, Args&&...) {
+  detail::explain_needless_cx<Args...>();
+  return detail::mistaken_op<>();
 }
 
 }  // namespace asx

@@ -85,4 +85,20 @@ template <class T>
   return detail::notified_op(of);
 }
 
+template <class... Args>
+auto acquire(const cx&, Args&&...) {
+  detail::explain_needless_cx<Args...>();
+  return detail::mistaken_op<>();
+}
+template <class... Args>
+auto lock(const cx&, Args&&...) {
+  detail::explain_needless_cx<Args...>();
+  return detail::mistaken_op<>();
+}
+template <class... Args>
+auto wait(const cx&, Args&&...) {
+  detail::explain_needless_cx<Args...>();
+  return detail::mistaken_op<void>();
+}
+
 }  // namespace asx

@@ -49,6 +49,10 @@ namespace asx {
 
 template <class T = void>
 class task;
+template <class T>
+class join_handle;
+template <class T>
+class receiver;
 
 /// What an awaited operation is: poll says would_block, ok or why not; take gives the value after ok. One that has
 /// something to give back when it is not ok says it by `answer(code)`, which attempt gives then in place of
@@ -499,6 +503,56 @@ struct final_awaiter {
 template <class...>
 inline constexpr bool always_false = false;
 
+// What a mistake gives, once it has been told in a sentence: a value of the type that would be right, so that what is
+// done with it is no second mistake, and none that is told before the first.
+struct anything {
+  template <class T>
+  operator T() const noexcept;
+};
+template <class T>
+class mistaken final : public std::suspend_always {
+ public:
+  T await_resume() const noexcept;
+};
+/// In the place of an operation.
+template <class T = anything>
+class mistaken_op final {
+ public:
+  static status poll(cx&) noexcept;
+  T take() noexcept;
+};
+
+template <class>
+inline constexpr bool is_handle_of_task = false;
+template <class T>
+inline constexpr bool is_handle_of_task<join_handle<T>> = true;
+template <class>
+inline constexpr bool is_receiver = false;
+template <class T>
+inline constexpr bool is_receiver<receiver<T>> = true;
+
+// A constant function is evaluated at once, and what is called by one says its sentence before anything else is said.
+template <class... Args>
+consteval void explain_needless_cx() noexcept {
+  static_assert(always_false<Args...>,
+                "asx: an operation takes no cx, it has that of the task that awaits it: co_await recv(rx), co_await "
+                "sleep(d)");
+}
+
+/// Why `co_await` of a What is refused, in a sentence.
+template <class What>
+consteval void explain_await() noexcept {
+  static_assert(!operation<What>, "asx: an operation is awaited where it is made, or moved: co_await std::move(op)");
+  static_assert(!is_handle_of_task<What>, "asx: a handle is not awaited itself, but joined: co_await join(h)");
+  static_assert(!is_receiver<What>, "asx: a receiver is not awaited itself, but received from: co_await recv(rx)");
+  static_assert(!std::is_arithmetic_v<What>,
+                "asx: a number cannot be awaited: to sleep say how long, co_await sleep(asx::duration::seconds(1)); "
+                "the sleep that takes a number is the C library's, and stops the whole thread");
+  static_assert(operation<What> || is_handle_of_task<What> || is_receiver<What> || std::is_arithmetic_v<What>,
+                "asx: this cannot be awaited in an asx::task: co_await takes a task, attempt(...), or an operation "
+                "with poll(cx&) and take()");
+}
+
 // A cx is the first parameter, or stands behind the object of a member function or lambda.
 template <class... Args>
 inline constexpr bool has_cx_in_front = false;
@@ -547,21 +601,26 @@ class promise_of : public promise_base {
     return limited_awaiter<U>(std::move(child), *this);
   }
 
-  // What cannot be awaited is told in a sentence.
+  // What cannot be awaited is told in a sentence, and before what follows from it: the types are deduced.
   template <class U>
-  std::suspend_never await_transform(task<U>&) {
+  auto await_transform(task<U>&) noexcept {
     static_assert(always_false<U>,
                   "asx: a task that has a name is awaited once, and moved for it: co_await std::move(t)");
-    return {};
+    return mistaken<U>();
   }
   template <class Other>
-  std::suspend_never await_transform(Other&&) {
-    static_assert(always_false<Other> || !operation<std::remove_reference_t<Other>>,
-                  "asx: an operation is awaited where it is made, or moved: co_await std::move(op)");
-    static_assert(always_false<Other> || operation<std::remove_reference_t<Other>>,
-                  "asx: this cannot be awaited in an asx::task: co_await takes a task, attempt(...), or an operation "
-                  "with poll(cx&) and take()");
-    return {};
+  auto await_transform(Other&&) noexcept {
+    explain_await<std::remove_cvref_t<Other>>();
+    if constexpr (operation<std::remove_reference_t<Other>>) {
+      return mistaken<value_of<std::remove_reference_t<Other>>>();
+    } else {
+      return mistaken<anything>();
+    }
+  }
+  template <class Other>
+  auto await_transform(attempt<Other>&&) noexcept {
+    explain_await<Other>();
+    return mistaken<anything>();
   }
 
   // Frames come from the pool of the runtime that the first parameter names: a cx, or behind the object of a member

@@ -59,6 +59,20 @@ class ASX_API sleep_op {
 [[nodiscard("co_await sleep(...)")]] inline sleep_op sleep(duration d) noexcept {
   return sleep_op(d);
 }
+template <class... Args>
+auto sleep(const cx&, Args&&...) {
+  detail::explain_needless_cx<Args...>();
+  return detail::mistaken_op<void>();
+}
+// Else, where all of asx is named, `sleep(1)` would be the one of the C library: it stops the thread.
+template <class Number>
+  requires std::is_arithmetic_v<Number>
+auto sleep(Number) {
+  static_assert(detail::always_false<Number>,
+                "asx: say how long, co_await sleep(asx::duration::seconds(1)): a number alone is for the sleep of the "
+                "C library, and ::sleep(1) stops the whole thread");
+  return detail::mistaken_op<void>();
+}
 /// A cancel point.
 [[nodiscard("co_await sleep_until(...)")]] inline sleep_op sleep_until(instant deadline) noexcept {
   return sleep_op(deadline);

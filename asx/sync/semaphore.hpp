@@ -60,8 +60,9 @@ class ASX_API semaphore_wait : public waiter {
   std::uint64_t wants_ = 0;
 };
 
-/// Units in hand. Move-only; given back when it goes.
-class ASX_API semaphore_units : private cleanup_hook {
+/// Units in hand. Move-only; given back when it goes. (ASX_API, spelt so that GCC takes it beside another attribute.)
+class [[nodiscard("units that nobody keeps are given back at once"), gnu::visibility("default")]] semaphore_units
+    : private cleanup_hook {
  public:
   semaphore_units() noexcept;
   semaphore_units(semaphore_units&& other) noexcept;

@@ -6,10 +6,16 @@
 Each snippet is a whole program with one mistake. Its twin, with the mistake mended, must compile, so that no snippet is
 wrong for another reason than the one it is here for.
 
+Who awaits mostly wants what it gives. So each mistake that is awaited, and its value dropped, is made once more with
+the value in a variable: what follows from the mistake is told behind it, too.
+
+A guard that is awaited and dropped is gone at once. Clang says so; GCC does not, and docs/guide does.
+
 Nor does the sentence drown: what a compiler adds of its own - where a template was called, what it would rather have -
 fits a screen or two, and mostly half of one (stdexec_1719_errors_are_unreadable).
 """
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -80,9 +86,9 @@ CASES = [
      "co_await start(c, moved(g), std::string(\"tea\")); }",
      "an argument would be converted for a reference parameter", None),
     ("an argument that is converted for a reference of a function that throws nothing",
-     "task<> f(cx c) { auto g = [](cx, const std::string&) noexcept -> task<> { co_return; };"
+     "task<> f(cx c) { auto g = [](cx, const std::string&) noexcept -> task<int> { co_return 1; };"
      "co_await region(c, g, \"tea\"); }",
-     "task<> f(cx c) { auto g = [](cx, const std::string&) noexcept -> task<> { co_return; };"
+     "task<> f(cx c) { auto g = [](cx, const std::string&) noexcept -> task<int> { co_return 1; };"
      "co_await region(c, g, std::string(\"tea\")); }",
      "an argument would be converted for a reference parameter", None),
     ("a reference that is left to its default",
@@ -113,7 +119,7 @@ CASES = [
     ("a number that is awaited",
      "task<> f(cx) { co_await 3; }",
      "task<> f(cx) { co_await sleep(duration{3}); }",
-     "this cannot be awaited in an asx::task", None),
+     "a number cannot be awaited", None),
     ("a task that has a name",
      "task<> f(cx c) { auto t = worker(c, 1); co_await t; }",
      "task<> f(cx c) { auto t = worker(c, 1); co_await std::move(t); }",
@@ -138,6 +144,115 @@ CASES = [
      "task<> f(cx, sender<order>& tx) { co_await send(tx, order{1, \"tea\"}); }",
      "task<> f(cx, sender<order>& tx) { auto o = order{1, \"tea\"}; co_await send(tx, moved(o)); }",
      "an aggregate that owns something must have a name here", "g++-12"),
+    ("a receiver that is awaited itself",
+     "task<> f(cx, receiver<int>& rx) { co_await rx; }",
+     "task<> f(cx, receiver<int>& rx) { co_await recv(rx); }",
+     "co_await recv(rx)", None),
+    ("an attempt of a receiver",
+     "task<> f(cx, receiver<int>& rx) { (void)co_await attempt(std::move(rx)); }",
+     "task<> f(cx, receiver<int>& rx) { (void)co_await attempt(recv(rx)); }",
+     "co_await recv(rx)", None),
+    ("an attempt of what was awaited already",
+     "task<> f(cx, receiver<int>& rx) { (void)co_await attempt(co_await recv(rx)); }",
+     "task<> f(cx, receiver<int>& rx) { (void)co_await attempt(recv(rx)); }",
+     "this cannot be awaited in an asx::task", None),
+    ("a handle that is awaited itself",
+     "task<> f(cx c) { auto h = co_await start(c, worker, 1); co_await h; }",
+     "task<> f(cx c) { auto h = co_await start(c, worker, 1); co_await join(h); }",
+     "co_await join(h)", None),
+    ("a value of another thread that has a name",
+     "task<> f(cx c) { auto m = foreign_value<int>(c); co_await m.future; }",
+     "task<> f(cx c) { auto m = foreign_value<int>(c); co_await std::move(m.future); }",
+     "an operation is awaited where it is made, or moved", None),
+    ("a sleep of a number",
+     "task<> f(cx) { co_await sleep(100); }",
+     "task<> f(cx) { co_await sleep(duration::milliseconds(100)); }",
+     "co_await sleep(asx::duration::seconds(1))", None),
+    ("a sleep of a number that the C library takes as it is",
+     "#include <unistd.h>\ntask<> f(cx) { co_await sleep(100U); }",
+     "#include <unistd.h>\ntask<> f(cx) { co_await sleep(duration::milliseconds(100)); }",
+     "co_await sleep(asx::duration::seconds(1))", None),
+    ("a sleep of a number that nobody awaits",
+     "task<> f(cx) { sleep(100); co_return; }",
+     "task<> f(cx) { co_await sleep(duration::milliseconds(100)); }",
+     "co_await sleep(asx::duration::seconds(1))", None),
+    ("a sleep with a cx",
+     "task<> f(cx c) { co_await sleep(c, duration{1}); }",
+     "task<> f(cx) { co_await sleep(duration{1}); }",
+     "an operation takes no cx", None),
+    ("a receive with a cx",
+     "task<> f(cx c, receiver<int>& rx) { co_await recv(c, rx); }",
+     "task<> f(cx, receiver<int>& rx) { co_await recv(rx); }",
+     "an operation takes no cx", None),
+    ("a send with a cx",
+     "task<> f(cx c, sender<int>& tx) { co_await send(c, tx, 1); }",
+     "task<> f(cx, sender<int>& tx) { co_await send(tx, 1); }",
+     "an operation takes no cx", None),
+    ("a reserve with a cx",
+     "task<> f(cx c, sender<int>& tx) { (co_await reserve(c, tx)).abort(); }",
+     "task<> f(cx, sender<int>& tx) { (co_await reserve(tx)).abort(); }",
+     "an operation takes no cx", None),
+    ("a join with a cx",
+     "task<> f(cx c) { auto h = co_await start(c, worker, 1); co_await join(c, h); }",
+     "task<> f(cx c) { auto h = co_await start(c, worker, 1); co_await join(h); }",
+     "an operation takes no cx", None),
+    ("a lock with a cx",
+     "task<> f(cx c, mutex<int> m) { auto held = co_await lock(c, m); }",
+     "task<> f(cx, mutex<int> m) { auto held = co_await lock(m); }",
+     "an operation takes no cx", None),
+    ("units with a cx",
+     "task<> f(cx c, semaphore s) { auto held = co_await acquire(c, s, 2); }",
+     "task<> f(cx, semaphore s) { auto held = co_await acquire(s, 2); }",
+     "an operation takes no cx", None),
+    ("a wait with a cx",
+     "task<> f(cx c, notify n) { co_await wait(c, n); }",
+     "task<> f(cx, notify n) { co_await wait(n); }",
+     "an operation takes no cx", None),
+    ("a mask with a cx",
+     "task<> f(cx c) { const auto quiet = co_await mask(c); }",
+     "task<> f(cx) { const auto quiet = co_await mask(); }",
+     "an operation takes no cx", None),
+    ("a start without a cx",
+     "task<> f(cx) { co_await start(worker, 1); }",
+     "task<> f(cx c) { co_await start(c, worker, 1); }",
+     "the first argument is the cx of the coroutine that calls this", None),
+    ("a spawn without a cx",
+     "task<> f(cx) { auto [code, h] = spawn(worker, 1); co_return; }",
+     "task<> f(cx c) { auto [code, h] = spawn(c, worker, 1); co_return; }",
+     "the first argument is the cx of the coroutine that calls this", None),
+    ("a region without a cx",
+     "task<> f(cx) { co_await region([](cx) -> task<> { co_return; }); }",
+     "task<> f(cx c) { co_await region(c, [](cx) -> task<> { co_return; }); }",
+     "the first argument is the cx of the coroutine that calls this", None),
+    ("a limit without a cx",
+     "task<> f(cx) { co_await with_timeout(duration{1}, worker, 1); }",
+     "task<> f(cx c) { co_await with_timeout(c, duration{1}, worker, 1); }",
+     "the first argument is the cx of the coroutine that calls this", None),
+    ("a limit of a cleanup without a cx",
+     "task<> f(cx) { co_await within(duration{1}, worker, 1); }",
+     "task<> f(cx c) { co_await within(c, duration{1}, worker, 1); }",
+     "the first argument is the cx of the coroutine that calls this", None),
+    ("a finalizer without a cx",
+     "task<> g(cx); task<> f(cx) { co_await finally(g); }",
+     "task<> g(cx); task<> f(cx c) { co_await finally(c, g); }",
+     "the first argument is the cx of the coroutine that calls this", None),
+    ("an argument that can only be moved, and is not",
+     "task<> g(cx, receiver<int>); task<> f(cx c, receiver<int> rx) { co_await start(c, g, rx); }",
+     "task<> g(cx, receiver<int>); task<> f(cx c, receiver<int> rx) { co_await start(c, g, std::move(rx)); }",
+     "one of these can only be moved: std::move(rx)", None),
+    ("an argument of a region that can only be moved, and is not",
+     "task<> g(cx, std::unique_ptr<int>); task<> f(cx c, std::unique_ptr<int> p) { co_await region(c, g, p); }",
+     "task<> g(cx, std::unique_ptr<int>); task<> f(cx c, std::unique_ptr<int> p) { co_await region(c, g, std::move(p)); }",
+     "one of these can only be moved: std::move(rx)", None),
+    ("an argument of a limit that can only be moved, and is not",
+     "task<> g(cx, receiver<int>); task<> f(cx c, receiver<int> rx) { co_await with_timeout(c, duration{1}, g, rx); }",
+     "task<> g(cx, receiver<int>);"
+     "task<> f(cx c, receiver<int> rx) { co_await with_timeout(c, duration{1}, g, std::move(rx)); }",
+     "one of these can only be moved: std::move(rx)", None),
+    ("a message that can only be moved, and is not",
+     "task<> f(cx, sender<std::unique_ptr<int>> tx, std::unique_ptr<int> p) { co_await send(tx, p); }",
+     "task<> f(cx, sender<std::unique_ptr<int>> tx, std::unique_ptr<int> p) { co_await send(tx, std::move(p)); }",
+     "this one can only be moved: send(tx, std::move(m))", None),
     # ---- combinators
     ("a race of tasks",
      "task<> f(cx c) { (void)co_await race(c, worker(c, 1), worker(c, 2)); }",
@@ -350,6 +465,30 @@ CASES = [
      "the sum would lose its fractions: begin with 0.0", None),
 ]
 
+# The same, for Clang alone: GCC does not look at what an await gives. With the value kept they are mended.
+DROPPED = [
+    ("a lock that nobody keeps",
+     "task<> f(cx, mutex<int> m) { co_await lock(m); }",
+     "task<> f(cx, mutex<int> m) { const auto held = co_await lock(m); }",
+     "a guard that nobody keeps unlocks at once"),
+    ("a mask that nobody keeps",
+     "task<> f(cx) { co_await mask(); }",
+     "task<> f(cx) { const auto quiet = co_await mask(); }",
+     "a mask lasts as long as its guard"),
+    ("a permit that nobody keeps",
+     "task<> f(cx, sender<int>& tx) { co_await reserve(tx); }",
+     "task<> f(cx, sender<int>& tx) { static_cast<void>((co_await reserve(tx)).send(1)); }",
+     "a permit is sent or aborted"),
+    ("a tracked permit that nobody keeps",
+     "task<> f(cx, tracked_sender<int>& tx) { co_await reserve(tx); }",
+     "task<> f(cx, tracked_sender<int>& tx) { static_cast<void>((co_await reserve(tx)).send(1)); }",
+     "a tracked permit is sent or aborted"),
+    ("units that nobody keeps",
+     "task<> f(cx, semaphore s) { co_await acquire(s, 2); }",
+     "task<> f(cx, semaphore s) { const auto held = co_await acquire(s, 2); }",
+     "units that nobody keeps are given back at once"),
+]
+
 
 MOST_LINES = 150  # Of one mistake,
 MOST_ON_AVERAGE = 25  # and of all of them. With senders it is hundreds for each.
@@ -377,6 +516,18 @@ def compile_text(compiler, head, text):
     return done.returncode, done.stderr
 
 
+# The value of what is awaited, where it is dropped: behind a brace, a semicolon, or a cast.
+AWAITED = re.compile(r"(?<=[{;])( ?)(?:\(void\))?co_await ")
+
+
+def mistakes_with_the_value_kept():
+    """Each mistake that is awaited and dropped, with its value in a variable."""
+    for name, mistake, mended, says, only in CASES:
+        kept, changed = AWAITED.subn(r"\1[[maybe_unused]] auto kept = co_await ", mistake)
+        if changed == 1:
+            yield name + ", and its value kept", kept, None, says, only
+
+
 def stdexec_1719_errors_are_unreadable(compiler, lines_of):
     """What is wrong with the lengths of what was told: `lines_of` the name of each mistake."""
     wrong = [f"{compiler}: {name}: {lines} lines are told, and {MOST_LINES} are too many"
@@ -393,8 +544,11 @@ def judge(compiler, directory):
     is_clang = "__clang__" in macros
     is_old_gcc = not is_clang and int(macros.get("__GNUC__", "99")) < 13
     head = parse_head(compiler, is_clang, directory)
-    for name, mistake, mended, says, only in CASES:
-        code, told = compile_text(compiler, head, mended)
+    cases = [*CASES, *mistakes_with_the_value_kept()]
+    if is_clang:
+        cases += [(*case, None) for case in DROPPED]
+    for name, mistake, mended, says, only in cases:
+        code, told = (0, "") if mended is None else compile_text(compiler, head, mended)
         if code != 0:
             wrong.append(f"{compiler}: {name}: the mended program does not compile:\n{told[:600]}")
         if only is not None and not is_old_gcc:
