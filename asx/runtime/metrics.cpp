@@ -25,18 +25,31 @@ std::string seconds(std::uint64_t ns) {
   return std::to_string(ns / 1'000'000'000) + '.' + fraction;
 }
 
-// Every second power of two, from a quarter of a microsecond to a quarter of an hour: edges of buckets, so exact.
-void put(std::string& out, std::string_view name, std::string_view help, const histogram& h) {
+std::string tasks(std::uint64_t number) {
+  return std::to_string(number);
+}
+
+/// Which powers of two less one are edges of a page: they are edges of buckets, so exact.
+struct scale {
+  unsigned first, last, step;
+  std::string (*words)(std::uint64_t);
+};
+// From a quarter of a microsecond to a quarter of an hour,
+constexpr scale times{8, 40, 2, seconds};
+// and from nobody to as many as the contract has ready by itself.
+constexpr scale crowds{0, 16, 1, tasks};
+
+void put(std::string& out, std::string_view name, std::string_view help, const histogram& h, const scale& of) {
   head(out, name, "histogram", help);
   std::uint64_t below = 0;
   std::size_t bucket = 0;
-  for (unsigned power = 8; power <= 40; power += 2) {
+  for (unsigned power = of.first; power <= of.last; power += of.step) {
     const std::uint64_t edge = (std::uint64_t{1} << power) - 1;
     for (; bucket < histogram::buckets && histogram::last_in(bucket) <= edge; ++bucket) below += h.in_bucket(bucket);
-    line(out, std::string(name) + "_bucket", "{le=\"" + seconds(edge) + "\"}", below);
+    line(out, std::string(name) + "_bucket", "{le=\"" + of.words(edge) + "\"}", below);
   }
   line(out, std::string(name) + "_bucket", "{le=\"+Inf\"}", h.count());
-  out.append(name).append("_sum ").append(seconds(h.sum())).append("\n");
+  out.append(name).append("_sum ").append(of.words(h.sum())).append("\n");
   line(out, std::string(name) + "_count", "", h.count());
 }
 
@@ -67,9 +80,11 @@ std::string prometheus_text(const metrics& m) {
   line(out, "asx_live_timers", "", m.live_timers);
   head(out, "asx_foreign_holds", "gauge", "Handles and calls outside that may still wake a task.");
   line(out, "asx_foreign_holds", "", m.foreign_holds);
-  put(out, "asx_poll_seconds", "How long polls took.", m.poll_ns);
-  put(out, "asx_cancel_acknowledge_seconds", "From the request of a cancel to its acknowledgement.", m.acknowledge_ns);
-  put(out, "asx_cancel_complete_seconds", "From the request of a cancel to the end of the task.", m.complete_ns);
+  put(out, "asx_poll_seconds", "How long polls took.", m.poll_ns, times);
+  put(out, "asx_cancel_acknowledge_seconds", "From the request of a cancel to its acknowledgement.", m.acknowledge_ns,
+      times);
+  put(out, "asx_cancel_complete_seconds", "From the request of a cancel to the end of the task.", m.complete_ns, times);
+  put(out, "asx_ready_depth_tasks", "Tasks in the ready lane of the worker when a poll began.", m.ready_depth, crowds);
   return out;
 }
 

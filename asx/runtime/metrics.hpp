@@ -7,7 +7,8 @@
 //     std::string page = asx::prometheus_text(rt.measured());
 //
 // 1  Measuring changes no decision and no event: a run has the same digest with and without.
-// 2  It costs one reading of the clock for each poll: the end of one is the time of the next step.
+// 2  It costs one reading of the clock for each poll - the end of one is the time of the next step - and one look at
+//    the lane that it came from.
 // 3  Histograms are log-linear, four steps for each power of two: a quantile is off by at most a quarter. They have a
 //    fixed size, and nothing is allocated.
 // 4  Times from a cancel are in the time of steps: from the step in which it was first asked for to the step in
@@ -90,6 +91,9 @@ struct metrics {
   histogram poll_ns;
   histogram acknowledge_ns;  // From a cancel's request to its acknowledgement,
   histogram complete_ns;     // and to the end of the task.
+  // A histogram of tasks: how many waited in the ready lane of the same worker whenever a poll began. What a reader
+  // finds there at rest is nothing (queued); this is what there was in between.
+  histogram ready_depth;
 
   [[nodiscard]] constexpr std::uint64_t all_polls() const noexcept {
     return polls[0] + polls[1] + polls[2] + polls[3] + polls[4];

@@ -96,6 +96,42 @@ TEST(metrics, count_polls_and_time_each_with_one_reading_of_the_clock) {  // law
   EXPECT_EQ(m.live_tasks, 0U);
 }
 
+TEST(metrics, tell_how_deep_the_ready_lane_was_also_once_it_is_empty) {
+  metrics m;
+  runtime_config config;
+  config.measure = &m;
+  runtime rt(config);
+  std::vector<body> all(5);
+  for (body& b : all) {
+    b.run = [](cx&) { return poll_result::ready; };
+    must_spawn(rt, rt.root(), b, {}, false);
+  }
+  rt.run_until_idle();
+  EXPECT_EQ(rt.measured().queued[static_cast<std::size_t>(lane::ready)], 0U);
+  EXPECT_EQ(m.ready_depth.count(), 5U);
+  EXPECT_EQ(m.ready_depth.max(), 4U) << "behind the first there were four";
+  EXPECT_EQ(m.ready_depth.sum(), 4U + 3U + 2U + 1U + 0U);
+}
+
+TEST(metrics, tell_the_depth_of_the_ready_lane_of_the_worker_that_polls) {
+  metrics m;
+  runtime_config config;
+  config.measure = &m;
+  config.workers = 2;
+  runtime rt(config);
+  std::vector<body> all(6);
+  for (body& b : all) {
+    b.run = [](cx&) { return poll_result::ready; };
+    must_spawn(rt, rt.root(), b, {}, false);
+  }
+  EXPECT_FALSE(rt.step(0).is_idle);
+  EXPECT_FALSE(rt.step(0).is_idle);
+  EXPECT_EQ(m.ready_depth.sum(), 5U + 4U) << "they lie with the first worker";
+  EXPECT_FALSE(rt.step(1).is_idle) << "it takes one from there,";
+  EXPECT_EQ(m.ready_depth.sum(), 5U + 4U) << "and has none behind that";
+  EXPECT_EQ(m.ready_depth.count(), 3U);
+}
+
 TEST(metrics, time_a_cancel_from_its_first_request) {  // law 4
   metrics m;
   runtime_config config;
@@ -240,6 +276,21 @@ TEST(prometheus_text, is_a_page_that_the_format_allows) {
   EXPECT_EQ(by_name.at("asx_queued_tasks{lane=\"timed\"}"), "8");
   EXPECT_EQ(by_name.at("asx_poll_seconds_count"), std::to_string(m.poll_ns.count()));
   EXPECT_EQ(by_name.at("asx_poll_seconds_bucket{le=\"+Inf\"}"), std::to_string(m.poll_ns.count()));
+}
+
+TEST(prometheus_text, counts_the_tasks_of_a_lane_and_not_their_seconds) {
+  metrics m;
+  for (const std::uint64_t depth : {0U, 0U, 1U, 2U, 3U, 4U, 100'000U}) m.ready_depth.add(depth);
+  const page p = read(prometheus_text(m));
+  EXPECT_EQ(p.fault, "");
+  EXPECT_EQ(p.types.at("asx_ready_depth_tasks"), "histogram");
+  std::map<std::string, std::string> by_name(p.samples.begin(), p.samples.end());
+  EXPECT_EQ(by_name.at("asx_ready_depth_tasks_bucket{le=\"0\"}"), "2");
+  EXPECT_EQ(by_name.at("asx_ready_depth_tasks_bucket{le=\"1\"}"), "3");
+  EXPECT_EQ(by_name.at("asx_ready_depth_tasks_bucket{le=\"3\"}"), "5");
+  EXPECT_EQ(by_name.at("asx_ready_depth_tasks_bucket{le=\"65535\"}"), "6");
+  EXPECT_EQ(by_name.at("asx_ready_depth_tasks_bucket{le=\"+Inf\"}"), "7");
+  EXPECT_EQ(by_name.at("asx_ready_depth_tasks_sum"), "100010");
 }
 
 TEST(prometheus_text, has_buckets_that_rise_and_hold_what_is_at_most_their_edge) {

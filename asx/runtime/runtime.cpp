@@ -220,6 +220,7 @@ namespace {
 // The kernel, with somebody who looks on at each poll.
 struct observed_host {
   kernel& host;
+  const scheduler& sched;
   clock_port clock;
   metrics* measure;
   poll_probe* const& attached;  // A poll may take the watchdog away that looks at it.
@@ -246,6 +247,7 @@ struct observed_host {
       const auto& t = extension::task_at(p);
       probe->begin(t.task(), t.name.view(), t.site, began);
     }
+    if (measure != nullptr) measure->ready_depth.add(sched.depth(worker, lane::ready));
     host.poll(worker, p, from, now, dispatched);
     if (probe != nullptr && attached != nullptr && attached + worker == probe) probe->end();
     if (measure == nullptr) return;
@@ -259,7 +261,7 @@ struct observed_host {
 
 step_report runtime_core::observed_step(std::uint32_t worker) noexcept {
   const instant ahead = std::exchange(read_ahead_, instant::none());
-  observed_host host{kernel_, config_.clock, config_.measure, probe_};
+  observed_host host{kernel_, sched_, config_.clock, config_.measure, probe_};
   const step_report out = worker_step(context_, worker, host, ahead.is_none() ? now() : ahead);
   if (is_running_ && crew_.run == nullptr) read_ahead_ = host.ended;
   if (config_.measure != nullptr) config_.measure->passed += out.passed;
