@@ -32,14 +32,29 @@ constexpr duration glance = duration::milliseconds(1);  // How long a task waits
 constexpr std::uint64_t worth_help_ns = 1'000;          // Who is out for less does it faster than it is handed over.
 using detail::nobody;
 
-std::uint32_t how_many(std::uint32_t asked) noexcept {
-  const std::uint32_t there = asked != 0 ? asked : std::thread::hardware_concurrency();
-  return std::clamp<std::uint32_t>(there, 1, most_workers);
-}
-
-// Where this thread may run, and back again.
+// Where threads may run, and back again.
 class processors {
  public:
+  /// Those that this thread may use now.
+  processors() noexcept {
+#if defined(__linux__)
+    CPU_ZERO(&all_);
+    if (sched_getaffinity(0, sizeof all_, &all_) == 0) count_ = static_cast<std::uint32_t>(CPU_COUNT(&all_));
+#endif
+  }
+  /// 0: the system does not tell.
+  [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
+  /// The number of the nth of them, from the first one on again when there are fewer.
+  [[nodiscard]] std::uint32_t nth(std::uint32_t n) const noexcept {
+    if (count_ == 0) return n;
+    std::uint32_t left = n % count_;
+    std::uint32_t number = 0;
+#if defined(__linux__)
+    while (!CPU_ISSET(number, &all_) || left-- != 0) ++number;  // asx: bounded by the size of a set
+#endif
+    return number;
+  }
+
   /// A wish: it may be refused, and nothing has changed.
   static void pin([[maybe_unused]] std::uint32_t processor) noexcept {
 #if defined(__linux__)
@@ -76,16 +91,24 @@ class processors {
 #endif
   };
 
-#if defined(__linux__)
  private:
+#if defined(__linux__)
   static cpu_set_t alone(std::uint32_t processor) noexcept {
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET(processor % CPU_SETSIZE, &one);
     return one;
   }
+  cpu_set_t all_;
 #endif
+  std::uint32_t count_ = 0;
 };
+
+std::uint32_t how_many(std::uint32_t asked) noexcept {
+  if (asked == 0) asked = processors().count();
+  if (asked == 0) asked = std::thread::hardware_concurrency();
+  return std::clamp<std::uint32_t>(asked, 1, most_workers);
+}
 
 }  // namespace
 
@@ -326,7 +349,8 @@ class threaded_runtime::crew final : public detail::worker_gate {
     if (is_over_.load(std::memory_order_relaxed)) return {status::step_limit, 0, instant::none()};  // Relaxed: its own.
     // Acquire and release: what the run before left behind is seen.
     if (has_runner_.exchange(1, std::memory_order_acquire) != 0) return {status::reentrant, 0, instant::none()};
-    const processors::pinned here(how_to_.is_pinned, 0);  // Whoever runs it is worker 0, as long as it does.
+    // Whoever runs it is worker 0, as long as it does.
+    const processors::pinned here(how_to_.is_pinned, allowed_.nth(0));
     const run_result out = run_alone(most, how);
     has_runner_.store(0, std::memory_order_release);
     return out;
@@ -375,7 +399,7 @@ class threaded_runtime::crew final : public detail::worker_gate {
 
   void live(seat& mine) {
     static_cast<void>(sit(mine));  // As where they are started.
-    if (how_to_.is_pinned && !fibers_) processors::pin(mine.number);
+    if (how_to_.is_pinned && !fibers_) processors::pin(allowed_.nth(mine.number));
     std::uint64_t seen = 0;
     while (true) {  // asx: bounded by the life of the runtime
       park(mine, duration::max());
@@ -519,6 +543,7 @@ class threaded_runtime::crew final : public detail::worker_gate {
     return until.is_none() ? duration::max() : until - core_->now();
   }
 
+  const processors allowed_;  // To whoever makes it.
   status started_ = status::ok;
   bool is_eager_ = false;  // As in the run that is played, if one is.
   atomic_word<bool> has_called_{false};

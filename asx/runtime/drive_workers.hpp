@@ -1,6 +1,6 @@
 // asx/runtime/drive_workers.hpp - one runtime on many threads: each steps its own worker, polls run side by side.
 //
-//     asx::threaded_runtime rt({.workers = 4});          // 0: as many as the machine has processors
+//     asx::threaded_runtime rt({.workers = 4});          // 0: as many as it may use processors
 //     asx::spawn_in(rt->kernel(), rt->root(), {}, serve);
 //     rt->run_until_quiescent();                         // this thread is worker 0, the others join it
 //
@@ -62,9 +62,10 @@ namespace asx {
 class entry_order;
 
 struct threads_config {
-  std::uint32_t workers = 0;  // 0: one for each processor. More than 64 are 64.
-  /// Worker n stays on processor n. Worker 0 is whoever calls run or shutdown: it is there as long as the call lasts,
-  /// and may run where it might before when that returns.
+  std::uint32_t workers = 0;  // 0: one for each processor that its maker may use. More than 64 are 64.
+  /// Worker n stays on the nth of the processors that whoever makes it may use, from the first one on again when there
+  /// are fewer; two runtimes of one maker share them. Worker 0 is whoever calls run or shutdown: it is there as long as
+  /// the call lasts, and may run where it might before when that returns.
   bool is_pinned = false;
   bool is_virtual = false;  // Time stands while somebody works, and jumps when nobody does, as in the lab.
   /// For tests, not 0: threads pause for a moment, drawn from here, wherever they go in or out, and help each other
