@@ -237,6 +237,12 @@ class ASX_API kernel {
   /// Shuts every gate and closes the root, whatever the cancel queue's limit. A second call strengthens.
   [[nodiscard]] status begin_shutdown(const cancel_request& why = {cancel_kind::shutdown, {}}) noexcept;
   [[nodiscard]] bool is_shutting_down() const noexcept { return is_shutting_down_; }
+  /// Nothing is admitted any more, and `why` is what is said: whoever would have run it did not start.
+  void refuse_all(status why) noexcept {
+    const inside here(gate_);
+    is_shutting_down_ = true;
+    refuses_with_ = why;
+  }
   /// When this task ends otherwise than ok, whatever the way, the root is closed as by begin_shutdown.
   void end_all_with(task_handle first) noexcept;
   /// The first task of the root that ended with err or panicked while nobody held it, or whose handle was dropped
@@ -457,7 +463,7 @@ class ASX_API kernel {
   /// R-09's order behind stale_handle: a state first, then the gate.
   [[nodiscard]] refusal gate(const region_record& r) const noexcept {
     if (r.state != region_state::open) return {status::region_not_open};
-    if (is_shutting_down_) return {status::admission_closed};
+    if (is_shutting_down_) return {refuses_with_};
     return {};
   }
   [[nodiscard]] bool is_finalizer_call(const region_record& r) const noexcept;
@@ -659,6 +665,7 @@ class ASX_API kernel {
   bool is_ending_ = false;    // A call from outside ends something, and runs what that set off.
   bool is_shutting_down_ = false;
   bool ignores_timers_ = false;  // Everything was told to shut down: nobody waits for a timer.
+  status refuses_with_ = status::admission_closed;  // When it is shutting down.
 
   slab<task_record> tasks_;
   slab<region_record> regions_;

@@ -182,7 +182,9 @@ class threaded_runtime::crew final : public detail::worker_gate {
              }});
     static_cast<void>(sit(seats_[0]));  // There is a door for each of them.
     if (started_ == status::ok) start_workers();
-    if (started_ != status::ok && turns_) turns_->end();
+    if (started_ == status::ok) return;
+    if (turns_) turns_->end();
+    rt.kernel().refuse_all(started_);  // It could neither run nor end what is spawned.
   }
 
  private:

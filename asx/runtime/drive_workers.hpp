@@ -107,7 +107,8 @@ class ASX_API threaded_runtime {
   [[nodiscard]] std::uint64_t pieces_helped() const noexcept;
   /// As runtime::start_status; resource_exhausted also when the machine has no further threads or stacks,
   /// invalid_argument when the order to be played is of another number of workers, of the other kind of time, or not
-  /// complete, or when there is none to be played on one thread. Nothing runs then: spawn nothing.
+  /// complete, or when there is none to be played on one thread. Nothing runs then, and nothing is spawned: that is
+  /// refused with the same.
   [[nodiscard]] status start_status() const noexcept;
   /// Of one that plays an order; between runs, by the thread that runs it.
   [[nodiscard]] replayed_order replayed() const noexcept;

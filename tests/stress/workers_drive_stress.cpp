@@ -12,12 +12,14 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <set>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "asx/runtime/entry_order.hpp"
 #include "asx/runtime/metrics.hpp"
 #include "asx/runtime/testing/program.hpp"
 #include "tests/stress/workers.hpp"
@@ -78,6 +80,61 @@ TEST(workers_drive_stress, says_when_it_cannot_start_and_runs_nothing_then) {
   EXPECT_EQ(rt.start_status(), status::invalid_argument);
   EXPECT_EQ(rt->run_until_quiescent().ended, status::invalid_argument);
 }
+
+// Who asks it all the same is told why, nothing of theirs runs or stays, and it goes as any other one.
+void refuses_everything(const threads_config& how, status expected) {
+  std::atomic<int> ended{0};
+  {
+    threaded_runtime rt(how, quiet());
+    ASSERT_EQ(rt.start_status(), expected);
+    std::shared_ptr<void> lives(nullptr, [&](void*) { ended.fetch_add(1); });
+    const auto ran = run_in(*rt, [lives = std::move(lives)](cx) -> task<> {
+      ADD_FAILURE() << "nothing runs";
+      co_return;
+    });
+    EXPECT_EQ(ended.load(), 1) << "what it had has ended";
+    ASSERT_TRUE(ran.result.is_err());
+    EXPECT_EQ(ran.result.error().code, expected);
+    EXPECT_EQ(rt->run_until_quiescent().ended, expected);
+    EXPECT_EQ(rt->run_until_idle().ended, expected);
+    EXPECT_EQ(rt->kernel().live_tasks(), 0U);
+  }
+  threaded_runtime asked(how, quiet());
+  region_handle below;
+  EXPECT_EQ(asked->kernel().create_region(asked->root(), {}, below), expected);
+  EXPECT_TRUE(asked->shutdown(duration::seconds(1)).is_quiescent());
+}
+
+TEST(workers_drive_stress, refuses_everything_when_its_order_cannot_be_played) {
+  entry_order order;
+  {
+    threaded_runtime rt({.workers = 2, .is_virtual = true, .record = &order}, quiet());
+    body quick = yields(3);
+    must_spawn(*rt, rt->root(), quick, {}, false);
+    EXPECT_EQ(rt->run_until_quiescent().ended, status::ok);
+  }
+  refuses_everything({.workers = 4, .is_virtual = true, .replay = &order}, status::invalid_argument);
+  refuses_everything({.workers = 4, .is_virtual = true, .replay = &order, .is_on_one_thread = true},
+                     status::invalid_argument);
+  refuses_everything({.workers = 2, .is_on_one_thread = true}, status::invalid_argument);
+  refuses_everything(
+      {.workers = 2, .is_virtual = true, .replay = &order, .is_on_one_thread = true, .stack_bytes = SIZE_MAX / 2},
+      status::resource_exhausted);
+}
+
+#if defined(__linux__) && defined(__GLIBC__) && defined(__cpp_exceptions)
+TEST(workers_drive_stress, refuses_everything_when_the_machine_has_no_threads_for_it) {
+  pthread_attr_t usual;
+  ASSERT_EQ(pthread_getattr_default_np(&usual), 0);
+  pthread_attr_t huge = usual;
+  ASSERT_EQ(pthread_attr_setstacksize(&huge, SIZE_MAX / 4), 0);
+  ASSERT_EQ(pthread_setattr_default_np(&huge), 0);  // No machine has room for one of these.
+  refuses_everything({.workers = 3}, status::resource_exhausted);
+  refuses_everything({.workers = 3, .is_virtual = true}, status::resource_exhausted);
+  EXPECT_EQ(pthread_setattr_default_np(&usual), 0);
+  EXPECT_EQ(pthread_attr_destroy(&usual), 0);
+}
+#endif
 
 #if defined(__linux__)
 cpu_set_t own_processors() {
