@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "asx/base/assert.hpp"
 #include "asx/base/atomic_word.hpp"
 #include "asx/kernel/report.hpp"
 #include "asx/runtime/detail/bell.hpp"
@@ -176,16 +177,15 @@ class threaded_runtime::crew final : public detail::worker_gate {
              [](void* self, std::uint64_t most, const patience& how) noexcept {
                return static_cast<crew*>(self)->run(most, how);
              },
-             // Relaxed: who calls run and shutdown by turns sees its own; beside a run, either answer may come.
-             [](void* self) noexcept {
-               return static_cast<crew*>(self)->has_runner_.load(std::memory_order_relaxed) != 0;
-             }});
+             [](void* self) noexcept { return static_cast<crew*>(self)->is_being_run(); }});
     static_cast<void>(sit(seats_[0]));  // There is a door for each of them.
     if (started_ == status::ok) start_workers();
     if (started_ == status::ok) return;
     if (turns_) turns_->end();
     rt.kernel().refuse_all(started_);  // It could neither run nor end what is spawned.
   }
+  // Relaxed: who calls run and shutdown by turns sees its own; beside a run, either answer may come.
+  [[nodiscard]] bool is_being_run() const noexcept { return has_runner_.load(std::memory_order_relaxed) != 0; }
 
  private:
   void start_workers() {
@@ -577,6 +577,8 @@ threaded_runtime::threaded_runtime(const threads_config& how, const runtime_conf
 
 // The runtime comes to rest with everybody; then they go, and only then its memory does.
 threaded_runtime::~threaded_runtime() {
+  ASX_ASSERT(!crew_->is_being_run(),
+             "destroyed while another thread runs it; end that run with foreign_handle::shut_down and join the thread");
   if (start_status() == status::ok) {
     if (!runtime_->has_ended()) static_cast<void>(runtime_->shutdown());
     crew_->note_end();

@@ -47,7 +47,10 @@
 //
 // Cancel points: none. Threads: any, while it runs; one at a time calls run and shutdown. Either of them beside a run
 // is refused: reentrant.
-// Lifetime: as runtime.hpp; the threads end with it. Calls of other threads have returned before it goes.
+// Lifetime: as runtime.hpp; the threads end with it. Calls of other threads have returned before it goes, a run above
+// all: one that is destroyed while another thread runs it ends the process with a word; foreign_handle::shut_down ends
+// that run. A fork takes no worker along: its child neither calls nor destroys a runtime that was there before, and
+// goes on by exec or _exit.
 #pragma once
 
 #include <cstddef>

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -135,6 +136,25 @@ TEST(workers_drive_stress, refuses_everything_when_the_machine_has_no_threads_fo
   EXPECT_EQ(pthread_attr_destroy(&usual), 0);
 }
 #endif
+
+// It would wait for that run for ever, and say nothing.
+TEST(workers_drive_stress, says_that_it_is_destroyed_while_another_thread_runs_it) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto goes_too_early = [] {
+    threaded_runtime rt({.workers = 2}, quiet());
+    std::atomic<bool> is_in{false};
+    body endless{[&](cx& c) {
+      is_in = true;
+      c.yield();
+      return poll_result::pending;
+    }};
+    must_spawn(*rt, rt->root(), endless, {}, false);
+    std::thread([&] { static_cast<void>(rt->run_until_quiescent(UINT64_MAX)); }).detach();
+    while (!is_in.load()) std::this_thread::yield();
+    alarm(20);  // Where it hangs.
+  };
+  EXPECT_DEATH(goes_too_early(), "destroyed while another thread runs it.*foreign_handle::shut_down");
+}
 
 #if defined(__linux__)
 cpu_set_t own_processors() {
