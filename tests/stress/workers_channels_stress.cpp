@@ -140,6 +140,59 @@ TEST(workers_channels_stress, a_list_that_is_cancelled_says_how_much_of_it_was_s
   });
 }
 
+// messages wait in the queue and are taken from there by whoever receives, while their senders are cancelled.
+TEST(workers_channels_stress, a_message_that_waits_is_sent_or_comes_back_when_its_sender_is_cancelled) {
+  play_rounds(24, [](cx c, std::uint64_t round) -> task<> {
+    struct counts {
+      counter alive{0};
+      counter made{0};
+      counter told{0};
+      counter kept{0};
+      counter got{0};
+      std::array<std::uint64_t, 4> next{};  // Of the receiver.
+    } all;
+    auto* const n = &all;
+    co_await region(c, {.policy = region_policy::body_decides}, [n, round](cx r) -> task<> {
+      auto [code, tx, rx] = channel<token>(r, static_cast<std::uint32_t>(1 + round % 3));
+      EXPECT_EQ(code, status::ok);
+      co_await start(
+          r,
+          [](cx, receiver<token> from, counts* of) -> task<> {
+            while (const auto m = co_await recv(from)) {
+              EXPECT_TRUE(m->is_there());
+              EXPECT_EQ(m->number() & UINT32_MAX, of->next[m->number() >> 32]++) << "out of its sender's order";
+              if (of->got.fetch_add(1, std::memory_order_relaxed) % 5 == 0) co_await yield();
+            }
+          },
+          moved(rx), n);
+      std::vector<join_handle<void>> senders;
+      for (std::uint64_t s = 0; s < 4; ++s) {
+        senders.push_back(co_await start(
+            r,
+            [](cx, sender<token> to, counts* of, std::uint64_t first) -> task<> {
+              for (std::uint64_t i = 0; i < 40; ++i) {
+                of->made.fetch_add(1, std::memory_order_relaxed);
+                const auto how = co_await attempt(send(to, token(first + i, &of->alive)));
+                (how.code == status::ok ? of->told : of->kept).fetch_add(1, std::memory_order_relaxed);
+                EXPECT_EQ(how.value.has_value(), how.code != status::ok);
+                if (how.code != status::ok) co_return;
+              }
+            },
+            tx, n, s << 32));
+      }
+      tx.drop();
+      for (auto& one : senders) {
+        for (std::uint64_t i = 0; i < 5 + round % 7; ++i) co_await yield();
+        static_cast<void>(one.cancel());
+      }
+      for (auto& one : senders) static_cast<void>(co_await attempt(join(one)));
+    });
+    EXPECT_EQ(all.got.load(), all.told.load()) << "what was said to be sent was received";
+    EXPECT_EQ(all.made.load(), all.told.load() + all.kept.load());
+    EXPECT_EQ(all.alive.load(), 0U);
+  });
+}
+
 TEST(workers_channels_stress, what_is_evicted_and_what_is_received_is_all_there_was) {
   play_rounds(12, [](cx c, std::uint64_t) -> task<> {
     counter alive{0};
