@@ -70,7 +70,14 @@ answer explain_blocked(std::span<const event> events, std::uint64_t task) {
       wakers.push_back(
           {{"type", type_name(w.type)}, {"id", json_number(w.id)}, {"role", w.role}, {"can_run", w.can_run}});
     }
-    fields.update(json{{"waits_for", what < waits.size() ? waits[what] : "other"},
+    json all = json::array();
+    for (const told_wait& wait : why.waits) {
+      const auto which = static_cast<std::size_t>(wait.what);
+      all.push_back(
+          {{"waits_for", which < waits.size() ? waits[which] : "other"}, {"object", json_number(wait.object)}});
+    }
+    fields.update(json{{"waits", all},
+                       {"waits_for", what < waits.size() ? waits[what] : "other"},
                        {"object", json_number(why.object)},
                        {"stuck", why.stuck},
                        {"wakers", wakers}});

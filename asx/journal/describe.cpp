@@ -82,6 +82,7 @@ type_tag tag_of(field_type type) noexcept {
     case field_type::obligation: return type_tag::obligation;
     case field_type::timer: return type_tag::timer;
     case field_type::channel: return type_tag::channel;
+    case field_type::sync: return sync_tag;
     default: return type_tag{};
   }
 }
@@ -209,9 +210,16 @@ void write_value(const text_port& out, field_type type, std::uint64_t value, con
   if (type == field_type::error && value == 0) return;  // An outcome without an error says enough.
   if (type == field_type::wait && value == static_cast<std::uint64_t>(wait_code::timer)) return;  // "waits for timer 3"
   if (const std::string_view code = code_name(type, value); !code.empty()) return out(code);
-  out << noun(type) << value;
-  if (names.find == nullptr) return;
-  const std::string_view called = names.find(names.context, type, value);
+  std::string_view called = names.find == nullptr ? std::string_view() : names.find(names.context, type, value);
+  std::string_view kind = noun(type);
+  if (type == field_type::sync && !called.empty()) {  // "mutex stock": the noun comes before the name.
+    const std::size_t end = std::min(called.find(' '), called.size());
+    kind = {called.data(), end};
+    called.remove_prefix(std::min(end + 1, called.size()));
+  }
+  out << kind;
+  if (type == field_type::sync && kind.back() != ' ') out << " ";
+  out << value;
   if (!called.empty()) out << " '" << called << "'";
 }
 

@@ -16,6 +16,8 @@
 
 #include <cstdint>
 
+#include "asx/model/handle.hpp"
+
 namespace asx {
 
 enum class event_kind : std::uint16_t {
@@ -280,5 +282,8 @@ enum class leave_code : std::uint8_t { served, cancelled, dropped, disconnected 
 
 /// What the bytes of a text event are about. A value is that of a call from outside, by the number of its handle.
 enum class text_code : std::uint8_t { name, message, panic, site, note, value };
+/// What the name of a semaphore, a mutex or a notify is filed under: its noun, then its own, as in "mutex stock".
+/// Handles have no such tag: those of the specification are below.
+inline constexpr type_tag sync_tag{0x80};
 
 }  // namespace asx

@@ -13,12 +13,12 @@ std::string_view colour(region_state state) noexcept {
   return colours[static_cast<std::size_t>(state)];
 }
 
-std::string doing(const detail::task_view& task, const name_book& names) {
-  switch (task.doing) {
+std::string doing(const detail::replay& world, std::uint64_t id, const name_book& names) {
+  switch (world.tasks.at(id).doing) {
     case detail::activity::queued: return "queued";
     case detail::activity::running: return "runs";
     case detail::activity::waiting: {
-      const std::string text = describe(task.wait, &names);
+      const std::string text = detail::describe_waits(world.waits_of(id), names);
       const std::size_t at = text.find(" waits for ");
       return at == std::string::npos ? "waits" : text.substr(at + 1);
     }
@@ -56,7 +56,7 @@ void export_dot(text_port out, std::span<const event> events, std::uint64_t seq)
     std::string label;
     append_value(label, field_type::task, id, &names);
     text += "  " + node + " [shape=ellipse" + (task.cancel_requested ? ", color=red" : "") + ", label=\"" + label +
-            "\\n" + doing(task, names) + "\"];\n";
+            "\\n" + doing(world, id, names) + "\"];\n";
     if (task.region != 0) text += "  r" + std::to_string(task.region) + " -> " + node + ";\n";
   }
   text += "}\n";

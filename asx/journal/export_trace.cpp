@@ -202,7 +202,7 @@ class trace_maker {
       case activity::queued: return replace_span(span, task.region, e.subject, "queued", e.seq);
       case activity::running: return replace_span(span, task.region, e.subject, "running", e.seq);
       case activity::waiting: {
-        const std::string text = describe(task.wait, &names_);
+        const std::string text = detail::describe_waits(world_.waits_of(e.subject), names_);
         const std::size_t at = text.find("waits for ");
         return replace_span(span, task.region, e.subject, at == std::string::npos ? "waits" : text.substr(at), e.seq);
       }

@@ -130,87 +130,135 @@ bool has_ended(const replay& world, std::uint64_t task) {
   return found != world.tasks.end() && found->second.doing == activity::completed;
 }
 
-std::vector<waker_candidate> wakers_of(const replay& world, std::uint64_t task) {
-  std::vector<waker_candidate> out;
-  const auto found = world.tasks.find(task);
-  if (found == world.tasks.end()) return out;
-  const event& wait = found->second.wait;
-  const auto add = [&](std::uint64_t id, std::string role) {
-    const bool listed = std::any_of(out.begin(), out.end(), [id](const waker_candidate& w) { return w.id == id; });
-    if (id == 0 || id == task || listed || has_ended(world, id)) return;
-    out.push_back({field_type::task, id, std::move(role), can_run(world, id)});
-  };
-  const auto what = static_cast<wait_code>(low_half(wait.a));
-  const std::string channel = "channel " + std::to_string(wait.object);
-  switch (what) {
-    case wait_code::recv:
-    case wait_code::reserve: {
-      const auto at = world.channels.find(wait.object);
-      if (at == world.channels.end()) break;
-      for (const auto& [permit, holder] : at->second.permits)
-        add(holder, "holds permit " + std::to_string(permit) + " of " + channel);
-      for (const std::uint64_t waiter : at->second.waiters) {
-        if (what == wait_code::reserve && waiter == task) break;  // Those behind it do not matter to it.
-        add(waiter, "waits for a slot of " + channel + (what == wait_code::reserve ? ", ahead of it" : ""));
-      }
-      if (what == wait_code::reserve) add(at->second.receiver, "receives from " + channel);
-      if (what == wait_code::recv) {
-        for (const auto& [sender, _] : at->second.senders) add(sender, "has sent into " + channel);
-      }
-      break;
+struct wakers {
+  std::vector<waker_candidate> known;
+  std::vector<std::string> open;  // What the journal cannot tell: who holds the other senders of a channel.
+};
+
+class waker_search {
+ public:
+  waker_search(const replay& world, const name_book& names, std::uint64_t task)
+      : world_(world), names_(names), task_(task) {}
+
+  void look_at(const event& wait) {
+    const auto what = static_cast<wait_code>(low_half(wait.a));
+    switch (what) {
+      case wait_code::recv: look_at_recv(wait.object); break;
+      case wait_code::reserve: look_at_reserve(wait.object); break;
+      case wait_code::timer: look_at_timer(wait.object); return;  // Its limit is its time.
+      case wait_code::join: add(wait.object, "has not completed"); break;
+      case wait_code::sync: look_at_sync(wait.object); break;
+      case wait_code::close: look_at_region(wait.object); break;
+      default: add_outside(wait.object, "an event from outside the journal");
     }
-    case wait_code::timer: {
-      const auto at = world.timers.find(wait.object);
-      if (at == world.timers.end()) break;
-      std::string role = "due at ";
-      append_time(role, at->second.due);
-      out.push_back({field_type::timer, wait.object, std::move(role), true});
-      break;
-    }
-    case wait_code::join: add(wait.object, "has not completed"); break;
-    case wait_code::sync: {
-      const auto at = world.syncs.find(wait.object);
-      const std::string sync = "sync " + std::to_string(wait.object);
-      if (at != world.syncs.end()) {
-        for (const auto& [holder, units] : at->second.holders) {
-          add(holder, "holds " + std::to_string(units) + " of " + sync);
-        }
-        for (const std::uint64_t waiter : at->second.waiters) {
-          if (waiter == task) break;
-          add(waiter, "waits for " + sync + ", ahead of it");
-        }
-      }
-      if (out.empty()) out.push_back({field_type::thing, wait.object, "whoever notifies " + sync, true});
-      break;
-    }
-    case wait_code::close: {
-      std::set<std::uint64_t> inside = {wait.object};
-      for (const auto& [id, region] : world.regions) {  // Parents are created before their children.
-        if (inside.count(region.parent) != 0 && region.state != region_state::closed) inside.insert(id);
-      }
-      for (const auto& [id, t] : world.tasks) {
-        if (inside.count(t.region) != 0) add(id, "lives in region " + std::to_string(t.region));
-      }
-      break;
-    }
-    default: out.push_back({field_type::thing, wait.object, "an event from outside the journal", true});
-  }
-  if (wait.b != 0) {
+    if (wait.b == 0) return;
     std::string role = "the wait is given up at ";
     append_time(role, wait.b);
-    out.push_back({field_type::timer, 0, std::move(role), true});
+    out_.known.push_back({field_type::timer, 0, std::move(role), true});
   }
-  return out;
+  [[nodiscard]] wakers take() { return std::move(out_); }
+
+ private:
+  [[nodiscard]] std::string called(field_type type, std::uint64_t id) const { return asx::called(type, id, names_); }
+
+  // Itself, too: who waits for what it holds waits for ever.
+  void add(std::uint64_t id, std::string role) {
+    const auto is_this = [id](const waker_candidate& w) { return w.type == field_type::task && w.id == id; };
+    if (id == 0 || std::any_of(out_.known.begin(), out_.known.end(), is_this) || has_ended(world_, id)) return;
+    out_.known.push_back({field_type::task, id, std::move(role), id != task_ && can_run(world_, id)});
+  }
+  void add_other(std::uint64_t id, std::string role) {
+    if (id != task_) add(id, std::move(role));
+  }
+  void add_outside(std::uint64_t object, std::string role) {
+    out_.known.push_back({field_type::thing, object, std::move(role), true});
+  }
+  void add_holders_of_permits(const detail::channel_view& c, const std::string& channel) {
+    for (const auto& [permit, holder] : c.permits) {
+      add(holder, "holds permit " + std::to_string(permit) + " of " + channel);
+    }
+  }
+
+  void look_at_recv(std::uint64_t object) {
+    const auto at = world_.channels.find(object);
+    if (at == world_.channels.end()) return;
+    const detail::channel_view& c = at->second;
+    const std::string channel = called(field_type::channel, object);
+    add_holders_of_permits(c, channel);
+    for (const std::uint64_t waiter : c.waiters) add_other(waiter, "waits for a slot of " + channel);
+    for (const auto& [sender, _] : c.senders) add_other(sender, "has sent into " + channel);
+    if (!c.senders_left) return;
+    const std::uint64_t left = *c.senders_left;
+    out_.open.push_back(channel + " has " + (left == 0 ? "no" : std::to_string(left)) +
+                        (left == 1 ? " sender left" : " senders left"));
+  }
+  void look_at_reserve(std::uint64_t object) {
+    const auto at = world_.channels.find(object);
+    if (at == world_.channels.end()) return;
+    const std::string channel = called(field_type::channel, object);
+    add_holders_of_permits(at->second, channel);
+    for (const std::uint64_t waiter : at->second.waiters) {
+      if (waiter == task_) break;  // Those behind it do not matter to it.
+      add(waiter, "waits for a slot of " + channel + ", ahead of it");
+    }
+    if (at->second.queued != 0 && at->second.receiver == 0) {
+      out_.open.push_back("nobody has received from " + channel + " yet");
+    }
+    add(at->second.receiver, "receives from " + channel);
+  }
+  void look_at_timer(std::uint64_t object) {
+    const auto at = world_.timers.find(object);
+    if (at == world_.timers.end()) return;
+    std::string role = "due at ";
+    append_time(role, at->second.due);
+    out_.known.push_back({field_type::timer, object, std::move(role), true});
+  }
+  void look_at_sync(std::uint64_t object) {
+    const auto at = world_.syncs.find(object);
+    if (at == world_.syncs.end()) return;
+    const std::string sync = called(field_type::sync, object);
+    if (at->second.is_notify) return add_outside(object, "whoever notifies " + sync);
+    for (const auto& [holder, units] : at->second.holders) {
+      add(holder, "holds " + std::to_string(units) + " of " + sync);
+    }
+    for (const std::uint64_t waiter : at->second.waiters) {
+      if (waiter == task_) break;
+      add(waiter, "waits for " + sync + ", ahead of it");
+    }
+  }
+  void look_at_region(std::uint64_t object) {
+    std::set<std::uint64_t> inside = {object};
+    for (const auto& [id, region] : world_.regions) {  // Parents are created before their children.
+      if (inside.count(region.parent) != 0 && region.state != region_state::closed) inside.insert(id);
+    }
+    for (const auto& [id, t] : world_.tasks) {
+      if (inside.count(t.region) != 0) add_other(id, "lives in " + called(field_type::region, t.region));
+    }
+  }
+
+  const replay& world_;
+  const name_book& names_;
+  std::uint64_t task_;
+  wakers out_;
+};
+
+// Each of what it waits for would do.
+wakers wakers_of(const replay& world, const name_book& names, std::uint64_t task) {
+  waker_search search(world, names, task);
+  for (const event& wait : world.waits_of(task)) search.look_at(wait);
+  return search.take();
 }
 
-/// True when nobody who is reachable through "could wake" can run.
-bool is_stuck(const replay& world, std::uint64_t task) {
+/// True when everybody is known who is reachable through "could wake", and none of them can run.
+bool is_stuck(const replay& world, const name_book& names, std::uint64_t task) {
   std::set<std::uint64_t> seen = {task};
   std::vector<std::uint64_t> open = {task};
   while (!open.empty()) {
     const std::uint64_t at = open.back();
     open.pop_back();
-    for (const waker_candidate& w : wakers_of(world, at)) {
+    const wakers found = wakers_of(world, names, at);
+    if (found.known.empty()) return false;  // Somebody may be there of whom nothing was told.
+    for (const waker_candidate& w : found.known) {
       if (w.can_run) return false;
       if (seen.insert(w.id).second) open.push_back(w.id);
     }
@@ -218,11 +266,49 @@ bool is_stuck(const replay& world, std::uint64_t task) {
   return true;
 }
 
+void append_waker(std::string& out, const waker_candidate& w, const replay& world, const name_book& names) {
+  out += "  could be woken by " +
+         (w.type == field_type::thing ? std::string("the outside")
+          : w.id == 0                 ? std::string("its time limit")
+                                      : called(w.type, w.id, names)) +
+         ": " + w.role;
+  if (w.type == field_type::task) {
+    const auto other = world.tasks.find(w.id);
+    const activity doing = other == world.tasks.end() ? activity::unknown : other->second.doing;
+    if (doing == activity::waiting) out += "; " + detail::describe_waits(world.waits_of(w.id), names);
+    if (doing == activity::queued) out += "; is queued";
+    if (doing == activity::running) out += "; runs";
+  }
+  out += "\n";
+}
+
 }  // namespace
 
+struct blocked_view::state {
+  name_book names;
+  replay world;
+};
+
+blocked_view::blocked_view() : state_(std::make_unique<state>()) {}
+blocked_view::blocked_view(std::span<const event> events) : blocked_view() {
+  for (const event& e : events) take(e);
+}
+blocked_view::blocked_view(blocked_view&&) noexcept = default;
+blocked_view& blocked_view::operator=(blocked_view&&) noexcept = default;
+blocked_view::~blocked_view() = default;
+
+void blocked_view::take(const event& e) {
+  state_->names.learn(e);
+  state_->world.apply(e);
+}
+
 blocked_answer why_blocked(std::span<const event> events, std::uint64_t task) {
-  const name_book names(events);
-  const replay world = replay_until(events);
+  return blocked_view(events).why_blocked(task);
+}
+
+blocked_answer blocked_view::why_blocked(std::uint64_t task) const {
+  const name_book& names = state_->names;
+  const replay& world = state_->world;
   blocked_answer out;
   const std::string who = called(field_type::task, task, names);
   const auto found = world.tasks.find(task);
@@ -232,7 +318,7 @@ blocked_answer why_blocked(std::span<const event> events, std::uint64_t task) {
   }
   const detail::task_view& t = found->second;
   out.doing = static_cast<blocked_answer::state>(t.doing);
-  const event& since = t.doing == activity::waiting  ? t.wait
+  const event& since = t.doing == activity::waiting  ? t.waits.back()
                        : t.doing == activity::queued ? t.last_wake
                                                      : t.last_dispatch;
   out.since_seq = since.seq;
@@ -245,27 +331,23 @@ blocked_answer why_blocked(std::span<const event> events, std::uint64_t task) {
       return out;
     default: break;
   }
-  out.waits_for = static_cast<wait_code>(low_half(t.wait.a));
-  out.object = t.wait.object;
-  out.wakers = wakers_of(world, task);
-  out.stuck = is_stuck(world, task);
-  out.text = describe(t.wait, &names) + at_event(t.wait) + "\n";
+  const std::vector<event> waits = world.waits_of(task);
+  for (const event& wait : waits) out.waits.push_back({static_cast<wait_code>(low_half(wait.a)), wait.object});
+  out.waits_for = static_cast<wait_code>(low_half(since.a));
+  out.object = since.object;
+  const wakers found_wakers = wakers_of(world, names, task);
+  out.wakers = found_wakers.known;
+  out.stuck = is_stuck(world, names, task);
+  out.text = detail::describe_waits(waits, names) + at_event(since) + "\n";
   for (const waker_candidate& w : out.wakers) {
-    out.text += "  could be woken by " +
-                (w.type == field_type::thing ? std::string("the outside")
-                 : w.id == 0                 ? std::string("its time limit")
-                                             : called(w.type, w.id, names)) +
-                ": " + w.role;
-    if (w.type == field_type::task) {
-      const auto other = world.tasks.find(w.id);
-      const activity doing = other == world.tasks.end() ? activity::unknown : other->second.doing;
-      if (doing == activity::waiting) out.text += "; " + describe(other->second.wait, &names);
-      if (doing == activity::queued) out.text += "; is queued";
-      if (doing == activity::running) out.text += "; runs";
+    if (w.type == field_type::task && w.id == task) {
+      out.text += std::string(out.wakers.size() == 1 ? "  only itself: it " : "  itself: it ") + w.role + "\n";
+    } else {
+      append_waker(out.text, w, world, names);
     }
-    out.text += "\n";
   }
   if (out.wakers.empty()) out.text += "  nobody is known who could wake it\n";
+  for (const std::string& unknown : found_wakers.open) out.text += "  " + unknown + "\n";
   if (out.stuck) out.text += "  it is stuck: everybody who is known to be able to wake it waits too\n";
   return out;
 }

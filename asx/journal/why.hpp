@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -45,24 +46,47 @@ struct cancelled_answer {
 [[nodiscard]] ASX_API cancelled_answer why_cancelled(std::span<const event> events, std::uint64_t task);
 
 struct waker_candidate {
-  field_type type = field_type::task;  // A task, or a timer, or thing for "outside".
+  field_type type = field_type::task;  // A task, itself perhaps, or a timer, or thing for "outside".
   std::uint64_t id = 0;
   std::string role;      // "holds permit 3 of channel 2"
   bool can_run = false;  // It is queued, running, or will fire: it does not itself wait.
 };
 
+struct told_wait {
+  wait_code what = wait_code::other;
+  std::uint64_t object = 0;  // The channel, timer, task or region.
+};
+
 struct blocked_answer {
   enum class state : std::uint8_t { unknown, queued, running, waiting, completed };
   state doing = state::unknown;
-  wait_code waits_for = wait_code::other;
-  std::uint64_t object = 0;     // The channel, timer, task or region.
-  std::uint64_t since_seq = 0;  // The event that began the present state.
+  std::vector<told_wait> waits;            // Any of them would do: a select has several.
+  wait_code waits_for = wait_code::other;  // The last that it asked for,
+  std::uint64_t object = 0;                // and what that is of.
+  std::uint64_t since_seq = 0;             // The event that began the present state.
   std::uint64_t since_ns = 0;
   std::vector<waker_candidate> wakers;
-  bool stuck = false;  // It waits, and so does, without a timer, everybody who is known to be able to wake it.
+  // It waits, and so does, without a timer, everybody who is known to be able to wake it; never when nobody is.
+  bool stuck = false;
   std::string text;
 };
 [[nodiscard]] ASX_API blocked_answer why_blocked(std::span<const event> events, std::uint64_t task);
+
+/// The same of many tasks, and of a run that is longer than anybody keeps: it is shown the events, in their order.
+class ASX_API blocked_view {
+ public:
+  blocked_view();
+  explicit blocked_view(std::span<const event> events);
+  blocked_view(blocked_view&&) noexcept;
+  blocked_view& operator=(blocked_view&&) noexcept;
+  ~blocked_view();
+  void take(const event& e);
+  [[nodiscard]] blocked_answer why_blocked(std::uint64_t task) const;
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
 
 struct limit_holder {
   field_type type = field_type::region;

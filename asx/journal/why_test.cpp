@@ -47,6 +47,18 @@ class script {
   void call(std::uint64_t task, std::string_view text) {
     journal_.append_text(text_code::name, type_tag::task, task, text);
   }
+  void call(type_tag type, std::uint64_t id, std::string_view text) {
+    journal_.append_text(text_code::name, type, id, text);
+  }
+  /// One more branch of a select, in the poll that is under way.
+  void branch(std::uint64_t task, wait_code what, std::uint64_t object) {
+    put(event_kind::task_waits, {.subject = task, .object = object, .a = pack(static_cast<std::uint64_t>(what), 0)});
+  }
+  void park(std::uint64_t task) { put(event_kind::poll_ended, {.subject = task}); }
+  void mutex(std::uint64_t sync, std::uint64_t holder) {
+    put(event_kind::sync_created, {.subject = sync, .object = 1, .a = 1});
+    put(event_kind::sync_acquired, {.subject = sync, .object = holder, .a = 1});
+  }
 
   void say(type_tag type, std::uint64_t id, std::string_view text) {
     journal_.append_text(text_code::message, type, id, text);
@@ -220,6 +232,146 @@ TEST(why_blocked, a_task_that_is_queued_running_or_ended_is_said_not_to_be_block
   s.put(event_kind::task_completed, {.subject = 1, .object = 1});
   EXPECT_EQ(why_blocked(s.events(), 1).doing, blocked_answer::state::completed);
   EXPECT_EQ(why_blocked(s.events(), 77).doing, blocked_answer::state::unknown);
+}
+
+// Any of its branches would do: the one that was asked last says nothing about the others.
+TEST(why_blocked, a_select_waits_for_all_of_its_branches) {
+  script s;
+  s.put(event_kind::channel_created, {.subject = 1, .object = 1, .a = 1});
+  s.put(event_kind::channel_created, {.subject = 2, .object = 1, .a = 1});
+  s.dispatch(5);
+  s.put(event_kind::timer_registered, {.subject = 3, .object = 5, .a = 9'000'000, .b = 1});
+  s.branch(5, wait_code::timer, 3);
+  s.branch(5, wait_code::recv, 1);
+  s.branch(5, wait_code::recv, 2);
+  s.park(5);
+  const blocked_answer answer = why_blocked(s.events(), 5);
+  EXPECT_TRUE(
+      says(answer.text, "task 5 waits for timer 3, or a message of channel 1, or a message of channel 2 (event"))
+      << answer.text;
+  EXPECT_TRUE(says(answer.text, "could be woken by timer 3: due at 9 ms")) << answer.text;
+  EXPECT_FALSE(answer.stuck) << answer.text;
+  ASSERT_EQ(answer.waits.size(), 3U);
+  EXPECT_EQ(answer.waits[1].what, wait_code::recv);
+  EXPECT_EQ(answer.waits[1].object, 1U);
+  EXPECT_EQ(answer.object, 2U) << "the last one";
+}
+
+// A sleep that is asked again keeps its timer and says nothing; a receiver that gives up says nothing either.
+TEST(why_blocked, what_is_kept_from_before_counts_and_what_was_given_up_does_not) {
+  script s;
+  s.dispatch(5);
+  s.put(event_kind::timer_registered, {.subject = 3, .object = 5, .a = 9'000'000, .b = 1});
+  s.branch(5, wait_code::timer, 3);
+  s.branch(5, wait_code::recv, 1);
+  s.park(5);
+  s.wake(5);
+  s.dispatch(5);
+  s.branch(5, wait_code::recv, 1);
+  s.park(5);
+  EXPECT_TRUE(says(why_blocked(s.events(), 5).text, "waits for a message of channel 1, or timer 3"))
+      << why_blocked(s.events(), 5).text;
+  s.wake(5);
+  s.dispatch(5);
+  s.branch(5, wait_code::recv, 1);
+  s.put(event_kind::message_received, {.subject = 2, .object = 5, .a = 1, .b = pack(0, 0)});
+  s.put(event_kind::timer_cancelled, {.subject = 3, .object = 5});
+  s.branch(5, wait_code::join, 7);
+  s.park(5);
+  const blocked_answer answer = why_blocked(s.events(), 5);
+  EXPECT_TRUE(says(answer.text, "task 5 waits for the end of task 7 (event")) << answer.text;
+  EXPECT_EQ(answer.waits.size(), 1U);
+}
+
+TEST(why_blocked, a_knot_through_a_select_is_seen) {
+  script s;
+  s.mutex(1, 1);
+  s.mutex(2, 2);
+  s.put(event_kind::channel_created, {.subject = 4, .object = 1, .a = 1});
+  s.wait(1, wait_code::sync, 2);
+  s.dispatch(2);
+  s.branch(2, wait_code::sync, 1);
+  s.branch(2, wait_code::recv, 4);
+  s.park(2);
+  for (const std::uint64_t task : {1U, 2U}) {
+    const blocked_answer answer = why_blocked(s.events(), task);
+    EXPECT_TRUE(answer.stuck) << answer.text;
+    ASSERT_EQ(answer.wakers.size(), 1U) << answer.text;
+    EXPECT_EQ(answer.wakers[0].id, 3 - task);
+  }
+  EXPECT_TRUE(says(why_blocked(s.events(), 2).text, "channel 4 has 1 sender left")) << "and may be a way out";
+}
+
+TEST(why_blocked, who_waits_for_what_it_holds_itself_is_told_so) {
+  script locks;
+  locks.mutex(1, 5);
+  locks.wait(5, wait_code::sync, 1);
+  const blocked_answer lock = why_blocked(locks.events(), 5);
+  EXPECT_TRUE(says(lock.text, "  only itself: it holds 1 of sync 1\n")) << lock.text;
+  EXPECT_FALSE(says(lock.text, "the outside")) << lock.text;
+  EXPECT_TRUE(lock.stuck) << lock.text;
+
+  script sends;
+  sends.put(event_kind::channel_created, {.subject = 1, .object = 1, .a = 1});
+  sends.put(event_kind::permit_reserved, {.subject = 1, .object = 5, .a = 1, .b = pack(0, 1)});
+  sends.wait(5, wait_code::reserve, 1);
+  const blocked_answer slot = why_blocked(sends.events(), 5);
+  EXPECT_TRUE(says(slot.text, "  only itself: it holds permit 1 of channel 1\n")) << slot.text;
+  EXPECT_TRUE(slot.stuck) << slot.text;
+
+  script shares;  // Somebody else could, too.
+  shares.put(event_kind::sync_created, {.subject = 1, .object = 1, .a = 2});
+  shares.put(event_kind::sync_acquired, {.subject = 1, .object = 5, .a = 1});
+  shares.put(event_kind::sync_acquired, {.subject = 1, .object = 6, .a = 1});
+  shares.wake(6);
+  shares.wait(5, wait_code::sync, 1);
+  const blocked_answer units = why_blocked(shares.events(), 5);
+  EXPECT_TRUE(says(units.text, "  itself: it holds 1 of sync 1\n")) << units.text;
+  EXPECT_TRUE(says(units.text, "  could be woken by task 6: holds 1 of sync 1; is queued\n")) << units.text;
+  EXPECT_FALSE(units.stuck);
+}
+
+// Law 2: that nobody is known is no proof that there is nobody.
+TEST(why_blocked, the_outside_is_named_for_a_notify_alone_and_nobody_is_called_stuck_whose_waker_is_unknown) {
+  script s;
+  s.put(event_kind::sync_created, {.subject = 1, .object = 1, .a = 0});
+  s.put(event_kind::channel_created, {.subject = 3, .object = 1, .a = 1});
+  s.put(event_kind::sender_cloned, {.subject = 3, .object = 9, .a = 2});
+  s.put(event_kind::sender_dropped, {.subject = 3, .object = 9, .a = 1});
+  s.wait(5, wait_code::sync, 1);
+  s.wait(6, wait_code::sync, 2);
+  s.wait(7, wait_code::recv, 3);
+  s.wait(8, wait_code::join, 7);
+  EXPECT_TRUE(says(why_blocked(s.events(), 5).text, "the outside: whoever notifies sync 1"));
+  const std::string unknown = why_blocked(s.events(), 6).text;
+  EXPECT_TRUE(says(unknown, "nobody is known who could wake it")) << unknown;
+  EXPECT_FALSE(says(unknown, "notifies")) << unknown;
+  const blocked_answer reader = why_blocked(s.events(), 7);
+  EXPECT_TRUE(says(reader.text, "nobody is known who could wake it\n  channel 3 has 1 sender left\n")) << reader.text;
+  EXPECT_FALSE(reader.stuck);
+  EXPECT_FALSE(why_blocked(s.events(), 8).stuck) << "nor who waits for it";
+}
+
+TEST(why_blocked, things_are_called_by_their_names) {
+  script s;
+  s.put(event_kind::channel_created, {.subject = 1, .object = 1, .a = 1});
+  s.call(type_tag::channel, 1, "jobs");
+  s.mutex(1, 6);
+  s.call(sync_tag, 1, "mutex stock of the shop");
+  s.put(event_kind::sync_created, {.subject = 2, .object = 1, .a = 0});
+  s.call(sync_tag, 2, "notify");
+  s.dispatch(5);
+  s.branch(5, wait_code::recv, 1);
+  s.branch(5, wait_code::sync, 1);
+  s.branch(5, wait_code::sync, 2);
+  s.park(5);
+  const std::string text = why_blocked(s.events(), 5).text;
+  EXPECT_TRUE(says(text,
+                   "waits for a message of channel 1 'jobs', or a turn of mutex 1 'stock of the shop', or a turn of "
+                   "notify 2 (event"))
+      << text;
+  EXPECT_TRUE(says(text, "holds 1 of mutex 1 'stock of the shop'")) << text;
+  EXPECT_TRUE(says(text, "channel 1 'jobs' has 1 sender left")) << text;
 }
 
 // ---- refused

@@ -23,8 +23,8 @@ void replay::apply(const event& e) {
       timers.erase(e.b);
       timers[e.subject] = {e.object, e.a};
       return;
-    case timer_fired:
-    case timer_cancelled: timers.erase(e.subject); return;
+    case timer_cancelled: give_up_waits(e.object); [[fallthrough]];
+    case timer_fired: timers.erase(e.subject); return;
     default: break;
   }
   if (group == 1) return apply_region(e);
@@ -69,15 +69,15 @@ void replay::apply_task(const event& e) {
     case task_dispatched:
       tasks[e.subject].last_dispatch = e;
       tasks[e.subject].doing = activity::running;
-      tasks[e.subject].wait = {};
+      tasks[e.subject].waits.clear();
       return;
-    case task_waits: tasks[e.subject].wait = e; return;
+    case task_waits: tasks[e.subject].waits.push_back(e); return;
     case poll_ended: {
       task_view& t = tasks[e.subject];
       if (t.doing == activity::completed) return;
       // A wake during the poll requeues; a wait that was registered parks; otherwise it is a yield.
       const bool woken = t.last_wake.seq > t.last_dispatch.seq;
-      t.doing = t.wait.seq != 0 && !woken ? activity::waiting : activity::queued;
+      t.doing = !t.waits.empty() && !woken ? activity::waiting : activity::queued;
       return;
     }
     case cancel_requested: tasks[e.subject].cancel_requested = true; return;
@@ -85,14 +85,68 @@ void replay::apply_task(const event& e) {
   }
 }
 
+// The branches of a select say one after the other what they wait for. Who gets or does something in between has gone
+// on, and waits for what it says afterwards: that a receiver waits no more is not told.
+void replay::give_up_waits(std::uint64_t task) {
+  const auto found = tasks.find(task);
+  if (found != tasks.end() && found->second.doing == activity::running) found->second.waits.clear();
+}
+
+std::vector<event> replay::waits_of(std::uint64_t task) const {
+  std::vector<event> out;
+  const auto found = tasks.find(task);
+  if (found == tasks.end()) return out;
+  const auto is_for_timer = [](const event& wait) {
+    return static_cast<wait_code>(low_half(wait.a)) == wait_code::timer;
+  };
+  for (const event& wait : found->second.waits) {
+    if (!is_for_timer(wait) || timers.count(wait.object) != 0) out.push_back(wait);
+  }
+  // A sleep that is asked again says nothing: its timer is there.
+  for (const auto& [id, timer] : timers) {
+    const bool is_told = std::any_of(
+        out.begin(), out.end(), [&, id = id](const event& wait) { return is_for_timer(wait) && wait.object == id; });
+    if (timer.task != task || is_told) continue;
+    event wait{};
+    wait.kind = event_kind::task_waits;
+    wait.subject = task;
+    wait.object = id;
+    wait.a = pack(static_cast<std::uint64_t>(wait_code::timer), 0);
+    out.push_back(wait);
+  }
+  // What has gone since, whichever way, is what it was told to wait for.
+  if (out.empty()) out = found->second.waits;
+  return out;
+}
+
+std::string describe_waits(std::span<const event> waits, const name_book& names) {
+  constexpr std::string_view before = " waits for ";
+  std::string out;
+  for (const event& wait : waits) {
+    const std::string one = describe(wait, &names);
+    const std::size_t at = one.find(before);
+    if (out.empty()) {
+      out = one;
+    } else if (at != std::string::npos) {
+      out += ", or " + one.substr(at + before.size());
+    }
+  }
+  return out;
+}
+
 void replay::apply_channel(const event& e) {
   using enum event_kind;
   channel_view& c = channels[e.subject];
+  const bool is_by_task = e.kind != channel_created && e.kind != channel_freed;
+  if (is_by_task && e.kind != receiver_waits && e.kind != send_waiter_added) give_up_waits(e.object);
   switch (e.kind) {
     case channel_created:
       c.region = e.object;
       c.capacity = e.a;
+      c.senders_left = 1;
       return;
+    case channel_sender_closed:
+    case channel_fully_closed_by_sender: c.senders_left = 0; return;
     case permit_reserved:
       c.permits[e.a] = e.object;
       c.senders[e.object] = true;
@@ -111,9 +165,15 @@ void replay::apply_channel(const event& e) {
       c.queued = low_half(e.b);
       return;
     case receiver_waits: c.receiver = e.object; return;
-    case value_published:
-    case sender_cloned: c.senders[e.object] = true; return;
-    case sender_dropped: c.senders.erase(e.object); return;
+    case value_published: c.senders[e.object] = true; return;
+    case sender_cloned:
+      c.senders[e.object] = true;
+      c.senders_left = e.a;
+      return;
+    case sender_dropped:
+      c.senders.erase(e.object);
+      c.senders_left = e.a;
+      return;
     case send_waiter_added: c.waiters.push_back(e.object); return;
     case send_waiter_removed: {
       const auto at = std::find(c.waiters.begin(), c.waiters.end(), e.object);
@@ -128,7 +188,11 @@ void replay::apply_channel(const event& e) {
 void replay::apply_sync(const event& e) {
   using enum event_kind;
   sync_view& s = syncs[e.subject];
+  if (e.kind != sync_created && e.kind != sync_freed && e.kind != sync_waiter_added) give_up_waits(e.object);
   switch (e.kind) {
+    case sync_created: s.is_notify = e.a == 0; return;
+    case sync_notified:
+    case sync_notice_taken: s.is_notify = true; return;
     case sync_acquired: s.holders[e.object] += e.a; return;
     case sync_released: {  // By whoever has them now: what was handed on is counted off the one who took them.
       auto at = s.holders.find(e.object);

@@ -9,8 +9,12 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
+#include "asx/journal/describe.hpp"
 #include "asx/journal/event.hpp"
 #include "asx/model/lifecycle.hpp"
 
@@ -24,7 +28,7 @@ struct task_view {
   bool cancel_requested = false;
   event last_wake{};  // kind is text when there was none.
   event last_dispatch{};
-  event wait{};
+  std::vector<event> waits;  // Of its last poll, in their order: a select has as many as it has branches.
 };
 
 struct region_view {
@@ -40,11 +44,13 @@ struct channel_view {
   std::map<std::uint64_t, std::uint64_t> permits;  // Unresolved permit, and the task that holds it.
   std::vector<std::uint64_t> waiters;              // Tasks that wait for a slot, first come first.
   std::map<std::uint64_t, bool> senders;           // Tasks that have sent or reserved so far.
+  std::optional<std::uint64_t> senders_left;       // Not known while nothing was told of them.
   std::uint64_t receiver = 0;                      // The task that last received or waited to.
 };
 
 /// A semaphore, a mutex or a notify.
 struct sync_view {
+  bool is_notify = false;
   std::map<std::uint64_t, std::uint64_t> holders;  // Task, and the units it has taken and not given back.
   std::vector<std::uint64_t> waiters;              // First come first.
 };
@@ -64,6 +70,10 @@ class replay {
  public:
   void apply(const event& e);
 
+  /// All that a task waits for: what it said in its last poll and has not given up since, then the timers that it has
+  /// from before. As events task_waits.
+  [[nodiscard]] std::vector<event> waits_of(std::uint64_t task) const;
+
   std::map<std::uint64_t, task_view> tasks;
   std::map<std::uint64_t, region_view> regions;
   std::map<std::uint64_t, channel_view> channels;
@@ -76,8 +86,11 @@ class replay {
   void apply_task(const event& e);
   void apply_channel(const event& e);
   void apply_sync(const event& e);
+  void give_up_waits(std::uint64_t task);
 };
 
 [[nodiscard]] bool ends_task(event_kind kind) noexcept;
+/// "task 2 'clerk' waits for a message of channel 1, or timer 3".
+[[nodiscard]] std::string describe_waits(std::span<const event> waits, const name_book& names);
 
 }  // namespace asx::detail
