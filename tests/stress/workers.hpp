@@ -151,18 +151,28 @@ inline std::set<std::string> threads_of_this_process() {
   }
   return out;
 }
-/// How often threads of this process went to sleep; those left out that are in `before`.
-inline std::uint64_t sleeps_of_those_since(const std::set<std::string>& before) {
-  std::uint64_t sum = 0;
+/// What threads of this process had done when they were looked at.
+struct seen_threads {
+  bool is_all_asleep = true;  // One that stands in line for a processor is not.
+  std::uint64_t sleeps = 0;   // How often they went to sleep.
+  std::uint64_t ran_ns = 0;   // Where the system tells.
+};
+/// Those left out that are in `before`. Whoever is asleep here and when it is looked at again, and went to sleep no
+/// more often, has done nothing meanwhile.
+inline seen_threads look_at_those_since(const std::set<std::string>& before) {
+  seen_threads out;
   for (const std::string& one : threads_of_this_process()) {
     if (before.contains(one)) continue;
     std::ifstream file("/proc/self/task/" + one + "/status");
     for (std::string word; file >> word;) {
       std::uint64_t times = 0;
-      if (word == "voluntary_ctxt_switches:" && file >> times) sum += times;
+      if (word == "State:" && file >> word) out.is_all_asleep = out.is_all_asleep && word == "S";
+      if (word == "voluntary_ctxt_switches:" && file >> times) out.sleeps += times;
     }
+    std::ifstream clock("/proc/self/task/" + one + "/schedstat");
+    if (std::uint64_t ns = 0; clock >> ns) out.ran_ns += ns;
   }
-  return sum;
+  return out;
 }
 
 using counter = std::atomic<std::uint64_t>;

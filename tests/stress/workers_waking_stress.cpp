@@ -26,7 +26,7 @@ using testing::must_spawn;
 
 // How often threads of this process went to sleep, this one left out.
 std::uint64_t sleeps_of_others() {
-  return stress::sleeps_of_those_since({std::to_string(gettid())});
+  return stress::look_at_those_since({std::to_string(gettid())}).sleeps;
 }
 
 void let_everybody_sleep() {
