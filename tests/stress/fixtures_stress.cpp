@@ -169,7 +169,7 @@ tally play_on_threads(order_need need) {
         guard.begin(title);
         const verdict v = play(s, how);
         ++sum.plays;
-        asx::stress::tally::of_this_program().add_round();
+        asx::stress::tally::of_this_program().add_round(workers);
         EXPECT_GT(v.checks, 0U) << title;
         if (need != order_need::the_one) {
           EXPECT_EQ(first_failure(v), "") << title;

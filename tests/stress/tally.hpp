@@ -1,5 +1,5 @@
-// How many rounds a program of stress tests has played: who runs them for hours wants to know what that came to. Added
-// as a line to the file that ASX_STRESS_TALLY names, when the program ends; nowhere without it.
+// How many rounds of several workers a program of stress tests has played: who runs them for hours wants to know what
+// that came to. Added as a line to the file that ASX_STRESS_TALLY names, when the program ends; nowhere without it.
 #pragma once
 
 #include <atomic>
@@ -15,9 +15,12 @@ class tally {
     static tally all;
     return all;
   }
-  /// Something was played from its start to its end by several workers; or one life of a runtime was, however often it
-  /// ran.
-  void add_round() noexcept { rounds_.fetch_add(1, std::memory_order_relaxed); }
+  /// Something was played from its start to its end by so many workers; or one life of a runtime was, however often it
+  /// ran. One worker alone shows nothing of what they do to each other, and is not counted.
+  void add_round(std::uint32_t workers) noexcept {
+    if (workers > 1) rounds_.fetch_add(1, std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::uint64_t rounds() const noexcept { return rounds_.load(std::memory_order_relaxed); }
 
   tally(const tally&) = delete;
   tally& operator=(const tally&) = delete;

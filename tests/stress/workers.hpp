@@ -52,8 +52,9 @@ inline runtime_config config_of(journal_mode mode, std::uint64_t seed = 0) {
 /// ends the process: a run that hangs must not hang its caller. One guards one life of a runtime, and counts it.
 class hang_guard {
  public:
-  explicit hang_guard(kernel& k, std::chrono::seconds longest = std::chrono::seconds(120))
-      : thread_([this, &k, longest] {
+  explicit hang_guard(threaded_runtime& rt, std::chrono::seconds longest = std::chrono::seconds(120))
+      : thread_([this, &rt, longest] {
+          kernel& k = rt->kernel();
           std::unique_lock lock(door_);
           const auto times = static_cast<std::int64_t>(std::min<std::uint64_t>(rounds(1), 5));
           if (leave_.wait_for(lock, longest * times, [this] { return is_over_; })) return;
@@ -63,7 +64,7 @@ class hang_guard {
           std::fprintf(stderr, "%s", describe_tasks(k).c_str());
           std::abort();
         }) {
-    tally::of_this_program().add_round();
+    tally::of_this_program().add_round(rt.workers());
   }
   ~hang_guard() {
     {
@@ -84,10 +85,12 @@ class hang_guard {
 };
 
 /// Nobody but the root is alive, nobody has anything in hand, and ghosts have seen no misuse but leaks, where those are
-/// meant.
+/// meant. Lanes and journal are whole.
 inline void expect_rest(threaded_runtime& rt, const std::string& where, bool may_leak = false) {
   kernel& k = rt->kernel();
   const inside here(k);
+  rt->sched().check();
+  rt->journal().check();
   EXPECT_EQ(k.live_tasks(), 0U) << where << "\n" << describe_tasks(k);
   EXPECT_EQ(k.live_regions(), 1U) << where << "\n" << describe_tree(k);
   EXPECT_EQ(k.live_timers(), 0U) << where;
@@ -122,9 +125,9 @@ void play_rounds(std::uint64_t usual, F f, journal_mode mode = journal_mode::off
     for (std::uint64_t round = 0; round < most && !::testing::Test::HasFailure();) {
       threaded_runtime rt(crew_of(workers, round / a_life), config_of(mode, round));
       ASSERT_EQ(rt.start_status(), status::ok);
-      const hang_guard guard(rt->kernel());
+      const hang_guard guard(rt);
       for (std::uint64_t i = 0; i < a_life && round < most; ++i, ++round) {
-        if (i != 0) tally::of_this_program().add_round();  // The guard counts the first one.
+        if (i != 0) tally::of_this_program().add_round(workers);  // The guard counts the first one.
         const std::string where = std::to_string(workers) + " workers, round " + std::to_string(round);
         auto first = spawn_in(rt->kernel(), rt->root(), {.name = "first"}, f, round);
         ASSERT_EQ(first.code, status::ok) << where;

@@ -414,7 +414,7 @@ TEST(workers_channels_stress, a_send_that_went_on_was_sent) {
   for (const std::uint32_t workers : {2U, 4U}) {
     for (std::uint64_t round = 0; round < most && !HasFailure(); ++round) {
       threaded_runtime rt({.workers = workers, .disturbance = round + 1}, config_of(journal_mode::off, round));
-      const hang_guard guard(rt->kernel());
+      const hang_guard guard(rt);
       auto [code, tx, rx] = channel<std::uint64_t>(rt->kernel(), rt->root(), 1);
       ASSERT_EQ(code, status::ok);
       counter went{0};

@@ -151,7 +151,7 @@ inline played play(const threads_config& how, std::uint64_t what, std::uint64_t 
   threaded_runtime rt(how, config);
   EXPECT_EQ(rt.start_status(), status::ok);
   {
-    const hang_guard guard(rt->kernel(), std::chrono::seconds(60));
+    const hang_guard guard(rt, std::chrono::seconds(60));
     auto first = spawn_in(rt->kernel(), rt->root(), {.name = "first"}, program, what);
     EXPECT_EQ(first.code, status::ok);
     EXPECT_EQ(rt->run_until_quiescent(UINT64_MAX).ended, status::ok);

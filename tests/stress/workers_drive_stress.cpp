@@ -156,6 +156,18 @@ TEST(workers_drive_stress, says_that_it_is_destroyed_while_another_thread_runs_i
   EXPECT_DEATH(goes_too_early(), "destroyed while another thread runs it.*foreign_handle::shut_down");
 }
 
+// What is told of a soak in hours counts where workers meet.
+TEST(workers_drive_stress, is_counted_as_a_round_of_several_workers_when_there_are_several) {
+  const auto counted = [](std::uint32_t workers) {
+    const std::uint64_t before = stress::tally::of_this_program().rounds();
+    threaded_runtime rt({.workers = workers}, quiet());
+    const hang_guard guard(rt);
+    return stress::tally::of_this_program().rounds() - before;
+  };
+  EXPECT_EQ(counted(1), 0U);
+  EXPECT_EQ(counted(2), 1U);
+}
+
 #if defined(__linux__)
 cpu_set_t own_processors() {
   cpu_set_t out;
@@ -183,7 +195,7 @@ cpu_set_t just(std::size_t processor) {
 TEST(workers_drive_stress, runs_what_is_pinned) {
   const std::vector<std::size_t> allowed = allowed_here();
   threaded_runtime rt({.workers = 2, .is_pinned = true}, quiet());
-  const hang_guard guard(rt->kernel());
+  const hang_guard guard(rt);
   std::atomic<int> polled{0};
   cpu_set_t seen[2];
   std::thread::id by[2];
@@ -223,7 +235,7 @@ TEST(workers_drive_stress, stays_on_the_processors_that_its_maker_may_use) {  //
   EXPECT_EQ(threaded_runtime({}, quiet()).workers(), 1U) << "as many as it may use, and not as many as there are";
   {
     threaded_runtime rt({.workers = 3, .is_pinned = true}, quiet());
-    const hang_guard guard(rt->kernel());
+    const hang_guard guard(rt);
     // Who runs it may use all of them again; the worker that it is stays where the maker said.
     EXPECT_EQ(pthread_setaffinity_np(pthread_self(), sizeof before, &before), 0);
     std::atomic<int> polled{0};
@@ -263,7 +275,7 @@ TEST(workers_drive_stress, whoever_runs_what_is_pinned_has_its_processors_back_a
   const cpu_set_t before = own_processors();
   {
     threaded_runtime rt({.workers = 1, .is_pinned = true}, quiet());
-    const hang_guard guard(rt->kernel());
+    const hang_guard guard(rt);
     const cpu_set_t made = own_processors();
     EXPECT_TRUE(CPU_EQUAL(&before, &made)) << "who makes it is not pinned";
     runs_and_looks(rt);
@@ -278,7 +290,7 @@ TEST(workers_drive_stress, whoever_runs_what_is_pinned_has_its_processors_back_a
 TEST(workers_drive_stress, an_hour_of_virtual_time_is_over_at_once) {
   for (const std::uint32_t workers : {1U, 2U, 4U}) {
     threaded_runtime rt({.workers = workers, .is_virtual = true}, quiet());
-    const hang_guard guard(rt->kernel());
+    const hang_guard guard(rt);
     const auto began = clock_now();
     body sleeper = sleeps(duration::hours(1));
     must_spawn(*rt, rt->root(), sleeper, {}, false);
@@ -293,7 +305,7 @@ TEST(workers_drive_stress, an_hour_of_virtual_time_is_over_at_once) {
 TEST(workers_drive_stress, a_run_until_idle_waits_for_nothing) {
   for (const bool is_virtual : {true, false}) {
     threaded_runtime rt({.workers = 2, .is_virtual = is_virtual}, quiet());
-    const hang_guard guard(rt->kernel());
+    const hang_guard guard(rt);
     body sleeper = sleeps(duration::hours(1));
     body quick = yields(10);
     must_spawn(*rt, rt->root(), sleeper, {}, false);
@@ -306,7 +318,7 @@ TEST(workers_drive_stress, a_run_until_idle_waits_for_nothing) {
 
 TEST(workers_drive_stress, is_run_by_whoever_calls) {
   threaded_runtime rt({.workers = 3}, quiet());
-  const hang_guard guard(rt->kernel());
+  const hang_guard guard(rt);
   std::deque<body> all(12, yields(10));
   for (std::size_t i = 0; i < 4; ++i) must_spawn(*rt, rt->root(), all[i], {}, false);
   std::thread([&] { EXPECT_EQ(rt->run_until_quiescent().ended, status::ok); }).join();
@@ -324,7 +336,7 @@ TEST(workers_drive_stress, is_run_by_whoever_calls) {
 TEST(workers_drive_stress, who_ran_it_before_calls_in_while_another_one_runs_it) {
   for (const std::uint32_t workers : {1U, 2U}) {
     threaded_runtime rt({.workers = workers}, quiet());
-    const hang_guard guard(rt->kernel());
+    const hang_guard guard(rt);
     std::atomic<std::uint64_t> ended{0};
     std::uint64_t spawned = 0;
     const auto counts = [&ended](cx) -> task<> {
@@ -360,7 +372,7 @@ TEST(workers_drive_stress, who_ran_it_before_calls_in_while_another_one_runs_it)
 
 TEST(workers_drive_stress, is_run_by_one_after_it_was_shut_down_by_another) {
   threaded_runtime rt({.workers = 2}, quiet());
-  const hang_guard guard(rt->kernel());
+  const hang_guard guard(rt);
   body busy = yields(1000);
   must_spawn(*rt, rt->root(), busy, {}, false);
   std::thread([&] {
@@ -378,7 +390,7 @@ TEST(workers_drive_stress, says_nothing_of_a_limit_of_steps_that_was_not_reached
       runtime_config config = quiet();
       config.behaviour.ghosts = ghosts;
       threaded_runtime rt({.workers = workers}, config);
-      const hang_guard guard(rt->kernel());
+      const hang_guard guard(rt);
       const std::uint64_t most = stress::rounds(200);
       for (std::uint64_t round = 0; round < most && !HasFailure(); ++round) {
         body waits{[](cx&) {  // For long enough that others look whether there is anything to do.
@@ -399,7 +411,7 @@ TEST(workers_drive_stress, says_nothing_of_a_limit_of_steps_that_was_not_reached
 TEST(workers_drive_stress, ends_a_run_at_its_limit_of_steps) {
   for (const std::uint32_t workers : {1U, 2U, 4U}) {
     threaded_runtime rt({.workers = workers}, quiet());
-    const hang_guard guard(rt->kernel());
+    const hang_guard guard(rt);
     std::atomic<std::uint32_t> polls{0};  // Of a size that every machine has.
     std::atomic<bool> is_over{false};
     body endless{[&](cx& c) {
@@ -421,7 +433,7 @@ TEST(workers_drive_stress, ends_a_run_at_its_limit_of_steps) {
 
 TEST(workers_drive_stress, a_run_from_inside_a_poll_is_refused) {
   threaded_runtime rt({.workers = 2}, quiet());
-  const hang_guard guard(rt->kernel());
+  const hang_guard guard(rt);
   std::atomic<int> refused{0};
   body asks{[&](cx&) {
     if (rt->run_until_idle().ended == status::reentrant) refused.fetch_add(1);
@@ -436,7 +448,7 @@ TEST(workers_drive_stress, ten_thousand_that_wait_cost_no_processor) {  // law 4
   if (!std::filesystem::exists("/proc/self/task")) GTEST_SKIP() << "nobody tells which threads sleep";
   const std::set<std::string> before_it = stress::threads_of_this_process();
   threaded_runtime rt({.workers = 4}, quiet());
-  const hang_guard guard(rt->kernel());
+  const hang_guard guard(rt);
   std::deque<body> all;
   for (int i = 0; i < 10'000; ++i) {
     all.push_back({[](cx& c) {
@@ -470,7 +482,7 @@ TEST(workers_drive_stress, ten_thousand_that_wait_cost_no_processor) {  // law 4
 
 TEST(workers_drive_stress, a_long_poll_keeps_nobody_waiting_while_somebody_is_idle) {  // laws 2, 4
   threaded_runtime rt({.workers = 2}, quiet());
-  const hang_guard guard(rt->kernel());
+  const hang_guard guard(rt);
   std::int64_t waited_ms = INT64_MAX;
   std::atomic<bool> has_run{false};
   body behind{[&, began = clock_now()](cx&) {
@@ -492,7 +504,7 @@ TEST(workers_drive_stress, a_long_poll_keeps_nobody_waiting_while_somebody_is_id
 // What is ready behind a long poll goes to another worker; what has a deadline, or is cancelled, stays at home.
 TEST(workers_drive_stress, what_is_cancelled_or_has_a_deadline_waits_for_its_worker) {
   threaded_runtime rt({.workers = 2}, quiet());
-  const hang_guard guard(rt->kernel());
+  const hang_guard guard(rt);
   std::atomic<int> polled_at_home{0};
   std::atomic<bool> has_run{false};
   std::thread::id home;
@@ -537,7 +549,7 @@ TEST(workers_drive_stress, what_is_cancelled_or_has_a_deadline_waits_for_its_wor
 // The same after a time in which everybody slept: somebody looks around again.
 TEST(workers_drive_stress, a_long_poll_after_a_quiet_time_keeps_nobody_waiting) {  // laws 2, 4
   threaded_runtime rt({.workers = 2}, quiet());
-  const hang_guard guard(rt->kernel());
+  const hang_guard guard(rt);
   std::atomic<bool> has_run{false};
   bool was_in_time = false;
   body behind{[&](cx&) {
@@ -564,7 +576,7 @@ TEST(workers_drive_stress, a_long_poll_after_a_quiet_time_keeps_nobody_waiting) 
 // Several workers together do as many steps as they were given, and no more.
 TEST(workers_drive_stress, a_limit_of_steps_is_everybodys) {
   threaded_runtime rt({.workers = 4}, quiet());
-  const hang_guard guard(rt->kernel());
+  const hang_guard guard(rt);
   std::atomic<std::uint32_t> polls{0};
   std::vector<body> all(64, body{[&](cx& c) {
                           ++polls;
@@ -582,7 +594,7 @@ TEST(workers_drive_stress, a_limit_of_steps_is_everybodys) {  // R-371
 // A timer that is due while somebody is polled for long fires on another worker.
 TEST(workers_drive_stress, a_timer_fires_beside_a_long_poll) {
   threaded_runtime rt({.workers = 2}, quiet());
-  const hang_guard guard(rt->kernel());
+  const hang_guard guard(rt);
   std::atomic<bool> has_fired{false};
   bool was_in_time = false;
   body sleeper{[&, timer = slab_key{}, is_set = false](cx& c) mutable {
@@ -611,7 +623,7 @@ TEST(workers_drive_stress, counts_what_all_of_them_did) {
   runtime_config config = quiet();
   config.measure = &m;
   threaded_runtime rt({.workers = 3}, config);
-  const hang_guard guard(rt->kernel());
+  const hang_guard guard(rt);
   std::deque<body> all(6, yields(50));
   for (body& b : all) must_spawn(*rt, rt->root(), b, {}, false);
   EXPECT_EQ(rt->run_until_quiescent().ended, status::ok);
@@ -622,7 +634,7 @@ TEST(workers_drive_stress, counts_what_all_of_them_did) {
 TEST(workers_drive_stress, two_may_live_in_one_process_and_call_each_other) {
   threaded_runtime one({.workers = 2}, quiet());
   threaded_runtime other({.workers = 2}, quiet());
-  const hang_guard guard(one->kernel());
+  const hang_guard guard(one);
   std::atomic<int> done{0};
   std::deque<body> there;
   for (int i = 0; i < 20; ++i) {
@@ -646,7 +658,7 @@ TEST(workers_drive_stress, two_may_live_in_one_process_and_call_each_other) {
 TEST(workers_drive_stress, a_run_beside_a_run_is_refused) {
   for (const std::uint32_t workers : {1U, 2U, 4U}) {
     threaded_runtime rt({.workers = workers}, quiet());
-    const hang_guard guard(rt->kernel());
+    const hang_guard guard(rt);
     std::atomic<bool> is_in{false};
     std::atomic<bool> may_go{false};
     body waits{[&](cx& c) {

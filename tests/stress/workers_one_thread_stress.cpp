@@ -55,7 +55,7 @@ recorded_run record(const threads_config& on, std::uint64_t seed, const whole_pr
   threaded_runtime rt(how, config);
   EXPECT_EQ(rt.start_status(), status::ok);
   {
-    const hang_guard guard(rt->kernel());
+    const hang_guard guard(rt);
     all(*rt);
   }
   EXPECT_TRUE(rt->has_ended());

@@ -43,7 +43,7 @@ TEST(workers_outside_stress, a_value_from_outside_comes_once_or_its_drop_does) {
       counter late{0};
       couriers others;
       threaded_runtime rt(crew_of(workers, round), config_of(journal_mode::off, round));
-      const hang_guard guard(rt->kernel());
+      const hang_guard guard(rt);
       const auto asks = [&](cx c, std::uint64_t n) -> task<> {
         for (std::uint64_t i = 0; i < 6; ++i) {
           auto made = foreign_value<token>(c);
@@ -87,7 +87,7 @@ TEST(workers_outside_stress, handles_wake_and_cancel_whoever_they_name) {
     for (std::uint64_t round = 0; round < most && !HasFailure(); ++round) {
       counter cancelled{0};
       threaded_runtime rt(crew_of(workers, round), config_of(journal_mode::digest_only, round));
-      const hang_guard guard(rt->kernel());
+      const hang_guard guard(rt);
       std::vector<join_handle<void>> all;
       std::vector<foreign_handle> names;
       for (int i = 0; i < 16; ++i) {
@@ -136,7 +136,7 @@ TEST(workers_outside_stress, calls_that_block_answer_their_own_task_and_are_wait
       counter running{0};
       counter answered{0};
       threaded_runtime rt(crew_of(workers, round), config_of(journal_mode::off, round));
-      const hang_guard guard(rt->kernel());
+      const hang_guard guard(rt);
       std::vector<join_handle<void>> all;
       for (std::uint64_t n = 0; n < 12; ++n) {
         auto made = spawn_in(rt->kernel(), rt->root(), {}, [&, n](cx) -> task<> {
@@ -188,7 +188,7 @@ void expect_well_told(const std::string& list) {
 // Its poll does not end before another thread has looked; what it awaited last is still written in its frames.
 TEST(workers_outside_stress, a_list_says_who_is_polled_elsewhere_and_no_place_of_it) {
   threaded_runtime rt({.workers = 2}, config_of(journal_mode::off));
-  const hang_guard guard(rt->kernel());
+  const hang_guard guard(rt);
   kernel& k = rt->kernel();
   std::atomic<bool> is_in{false};
   std::atomic<bool> was_seen{false};
@@ -235,7 +235,7 @@ TEST(workers_outside_stress, plain_threads_send_spawn_cancel_and_look_while_it_r
   for (const std::uint32_t workers : {1U, 2U, 4U}) {
     for (std::uint64_t round = 0; round < most && !HasFailure(); ++round) {
       threaded_runtime rt(crew_of(workers, round), config_of(journal_mode::digest_only, round));
-      const hang_guard guard(rt->kernel());
+      const hang_guard guard(rt);
       kernel& k = rt->kernel();
       auto [code, tx, rx] = channel<std::uint64_t>(k, rt->root(), 4);
       ASSERT_EQ(code, status::ok);
@@ -310,7 +310,7 @@ TEST(workers_outside_stress, one_thread_is_inside_at_a_time) {
   for (const std::uint32_t workers : {1U, 2U, 4U}) {
     for (const std::uint64_t disturbance : {0U, 11U}) {
       threaded_runtime rt({.workers = workers, .disturbance = disturbance}, config_of(journal_mode::off));
-      const hang_guard guard(rt->kernel());
+      const hang_guard guard(rt);
       kernel& k = rt->kernel();
       std::uint64_t plain = 0;  // No lock of its own.
       const std::uint64_t most = rounds(2'000);
@@ -353,7 +353,7 @@ TEST(workers_outside_stress, one_thread_is_inside_at_a_time) {
 TEST(workers_outside_stress, what_is_spawned_while_everybody_sleeps_is_run) {
   for (const std::uint32_t workers : {1U, 2U, 4U}) {
     threaded_runtime rt({.workers = workers}, config_of(journal_mode::off));
-    const hang_guard guard(rt->kernel());
+    const hang_guard guard(rt);
     rt->kernel().take_foreign_hold();
     auto sleeper = spawn_in(rt->kernel(), rt->root(), {}, [](cx) -> task<> { co_await sleep(duration::hours(1)); });
     counter done{0};
@@ -477,7 +477,7 @@ TEST(workers_outside_stress, each_poll_that_hangs_is_named_once_on_whichever_wor
   };
   told t;
   threaded_runtime rt({.workers = 3}, config_of(journal_mode::off));
-  const hang_guard guard(rt->kernel());
+  const hang_guard guard(rt);
   {
     const watchdog dog(*rt, {.limit = duration::milliseconds(40), .context = &t, .report = told::report});
     ASSERT_TRUE(dog.is_on());
@@ -518,7 +518,7 @@ TEST(workers_outside_stress, metrics_can_be_read_while_it_runs) {
   runtime_config config = config_of(journal_mode::off);
   config.measure = &m;
   threaded_runtime rt({.workers = 4, .disturbance = 7}, config);
-  const hang_guard guard(rt->kernel());
+  const hang_guard guard(rt);
   std::atomic<bool> is_over{false};
   std::thread other([&] {
     std::uint64_t last = 0;

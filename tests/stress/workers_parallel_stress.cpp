@@ -52,7 +52,7 @@ template <class F>
 std::uint64_t helped_in(const threads_config& how, F f, std::uint64_t seed = 1) {
   threaded_runtime rt(how, config_of(journal_mode::off, seed));
   EXPECT_EQ(rt.start_status(), status::ok);
-  const hang_guard guard(rt->kernel());
+  const hang_guard guard(rt);
   auto first = spawn_in(rt->kernel(), rt->root(), {.name = "first"}, f);
   EXPECT_EQ(first.code, status::ok);
   EXPECT_EQ(rt->run_until_quiescent(UINT64_MAX).ended, status::ok);
@@ -355,7 +355,7 @@ TEST(workers_parallel_stress, a_single_worker_calls_f_before_g) {  // R-330
 // It may be asked by anybody, at any moment, and only rises.
 TEST(workers_parallel_stress, pieces_helped_is_read_by_any_thread_while_it_runs) {
   threaded_runtime rt({.workers = 4}, config_of(journal_mode::off));
-  const hang_guard guard(rt->kernel());
+  const hang_guard guard(rt);
   std::atomic<bool> is_over{false};
   std::thread reader([&] {
     std::uint64_t last = 0;
@@ -889,7 +889,7 @@ TEST(workers_parallel_stress, a_piece_hears_that_another_thread_has_asked_to_can
     const std::uint64_t most = rounds(6);
     for (std::uint64_t round = 0; round < most && !HasFailure(); ++round) {
       threaded_runtime rt(crew_of(workers, round), config_of(journal_mode::off));
-      const hang_guard guard(rt->kernel());
+      const hang_guard guard(rt);
       counter begun{0};
       counter heard{0};
       auto victim = spawn_in(
@@ -939,7 +939,7 @@ TEST(workers_parallel_stress, a_shutdown_while_tasks_compute_ends_them_and_leave
     for (std::uint64_t round = 0; round < most && !HasFailure(); ++round) {
       counter wrong{0};
       threaded_runtime rt(crew_of(workers, round), config_of(journal_mode::digest_only, round));
-      const hang_guard guard(rt->kernel());
+      const hang_guard guard(rt);
       for (int i = 0; i < 5; ++i) {
         ASSERT_EQ(spawn_in(rt->kernel(), rt->root(), {}, computes_until_stopped, &wrong).code, status::ok);
       }
@@ -1091,7 +1091,7 @@ TEST(workers_parallel_stress, a_recorded_run_with_pieces_is_played_again_by_thre
                        }};
         threaded_runtime rt(how, config);
         ASSERT_EQ(rt.start_status(), status::ok);
-        const hang_guard guard(rt->kernel());
+        const hang_guard guard(rt);
         recorded_program(round, &there)(*rt);
         digest = rt->journal().digest();
         if (there.both != nullptr) {
@@ -1110,7 +1110,7 @@ TEST(workers_parallel_stress, a_recorded_run_with_pieces_is_played_again_by_thre
         onlookers here{};
         threaded_runtime rt(how, config_for(round));
         ASSERT_EQ(rt.start_status(), status::ok);
-        const hang_guard guard(rt->kernel());
+        const hang_guard guard(rt);
         recorded_program(round, &here)(*rt);
         EXPECT_EQ(rt->journal().digest(), digest) << where << (is_on_one_thread ? ", on one thread" : ", on threads");
         if (is_on_one_thread) {

@@ -125,7 +125,7 @@ TEST(workers_replay_stress, an_order_with_others_in_it_is_not_complete) {
     entry_order order;
     {
       threaded_runtime rt({.workers = 2, .record = &order}, config_of(journal_mode::off));
-      const hang_guard guard(rt->kernel());
+      const hang_guard guard(rt);
       act(rt);
       EXPECT_EQ(rt->run_until_quiescent(UINT64_MAX).ended, status::ok);
       expect_end(rt, "not complete");
@@ -189,7 +189,7 @@ TEST(workers_replay_stress, an_order_in_which_a_word_was_taken_in_is_not_complet
   entry_order order;
   {
     threaded_runtime rt({.workers = 1, .record = &order}, config_of(journal_mode::off));
-    const hang_guard guard(rt->kernel());
+    const hang_guard guard(rt);
     slow_speaker::home.store(&rt->kernel());
     slow_speaker::stands.store(false);
     slow_speaker::may_go.store(false);

@@ -40,7 +40,7 @@ TEST(workers_stress, work_is_done_by_more_than_one_worker) {
   std::mutex door;
   std::set<std::thread::id> seen;
   threaded_runtime rt({.workers = 4}, config_of(journal_mode::off));
-  const hang_guard guard(rt->kernel());
+  const hang_guard guard(rt);
   const auto busy = [&](cx) -> task<> {
     for (int i = 0; i < 200; ++i) {
       toil(2'000);
@@ -347,7 +347,7 @@ TEST(workers_stress, obligations_are_kept_given_back_or_leaked_and_all_are_accou
       config.contract.max_trace_events = 1024;
       config.sink = {&seen, &ledger::take};
       threaded_runtime rt(crew_of(workers, round), config);
-      const hang_guard guard(rt->kernel());
+      const hang_guard guard(rt);
       std::array<counter, 3> done{};
       auto first = spawn_in(rt->kernel(), rt->root(), {}, [&done](cx c) -> task<> {
         co_await region(c, {.policy = region_policy::supervise}, [&done](cx r) -> task<> {
@@ -495,7 +495,7 @@ TEST(workers_stress, shutdown_under_load_comes_to_rest) {
     for (std::uint64_t round = 0; round < most && !HasFailure(); ++round) {
       counter alive{0};
       threaded_runtime rt(crew_of(workers, round), config_of(journal_mode::digest_only, round));
-      const hang_guard guard(rt->kernel());
+      const hang_guard guard(rt);
       for (int i = 0; i < 16; ++i) {
         ASSERT_EQ(spawn_in(rt->kernel(), rt->root(), {}, never_rests, &alive).code, status::ok);
       }
@@ -516,7 +516,7 @@ TEST(workers_stress, a_shutdown_that_is_asked_for_from_outside_ends_the_run) {
     for (std::uint64_t round = 0; round < most && !HasFailure(); ++round) {
       counter alive{0};
       threaded_runtime rt(crew_of(workers, round), config_of(journal_mode::off, round));
-      const hang_guard guard(rt->kernel());
+      const hang_guard guard(rt);
       foreign_handle h;
       auto first = spawn_in(rt->kernel(), rt->root(), {}, never_rests, &alive);
       for (int i = 0; i < 7; ++i) {

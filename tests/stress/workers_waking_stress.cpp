@@ -48,7 +48,7 @@ TEST(workers_waking_stress, a_foreign_handle_wakes_one_worker_and_not_all) {  //
   if (!std::filesystem::exists("/proc/self/task")) GTEST_SKIP() << "nobody counts how often threads sleep";
   constexpr int rings = 100;
   threaded_runtime rt({.workers = 8}, config_of(journal_mode::off));
-  const hang_guard guard(rt->kernel());
+  const hang_guard guard(rt);
   std::atomic<int> heard{0};
   body listener = hears(heard, rings);
   const task_handle t = must_spawn(*rt, rt->root(), listener, {}, false);
@@ -75,7 +75,7 @@ TEST(workers_waking_stress, a_foreign_handle_wakes_one_worker_and_not_all) {  //
 TEST(workers_waking_stress, who_was_woken_and_is_busy_leaves_the_next_one_to_another) {
   for (std::uint64_t round = 0; round < stress::rounds(20) && !HasFailure(); ++round) {
     threaded_runtime rt({.workers = 3}, config_of(journal_mode::off));
-    const hang_guard guard(rt->kernel());
+    const hang_guard guard(rt);
     std::atomic<int> is_in{0};
     std::atomic<int> may_go{0};
     std::atomic<int> heard{0};
@@ -113,7 +113,7 @@ TEST(workers_waking_stress, who_was_woken_and_is_busy_leaves_the_next_one_to_ano
 TEST(workers_waking_stress, threads_that_call_without_a_pause_let_workers_in) {
   for (const std::uint32_t workers : {1U, 2U}) {
     threaded_runtime rt({.workers = workers}, config_of(journal_mode::off));
-    const hang_guard guard(rt->kernel());
+    const hang_guard guard(rt);
     std::atomic<bool> is_over{false};
     std::array<std::thread, 3> callers;
     for (std::thread& t : callers) {
