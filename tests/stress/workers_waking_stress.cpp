@@ -3,14 +3,17 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <thread>
 
+#include "asx/base/favoured_lock.hpp"
 #include "asx/runtime/drive_workers.hpp"
 #include "asx/runtime/inbox.hpp"
 #include "asx/runtime/testing/program.hpp"
@@ -110,30 +113,58 @@ TEST(workers_waking_stress, who_was_woken_and_is_busy_leaves_the_next_one_to_ano
   }
 }
 
+void stay_for(std::chrono::microseconds long_) {
+  const auto until = std::chrono::steady_clock::now() + long_;
+  while (std::chrono::steady_clock::now() < until) {  // asx: bounded by the clock
+  }
+}
+
+// Goal:   between two entries of workers no more than 64 of other threads pass one that waits.
+// Method: three threads that are in for 20 us and come again at once; they do so before the run begins. Each counts
+// when
+//         it comes in and finds that a worker waits. The poll, which works outside for a while, begins the count anew.
 TEST(workers_waking_stress, threads_that_call_without_a_pause_let_workers_in) {
   for (const std::uint32_t workers : {1U, 2U}) {
     threaded_runtime rt({.workers = workers}, config_of(journal_mode::off));
     const hang_guard guard(rt);
+    const favoured_lock& door = rt->kernel().gate_in_use().front.lock;
+    std::uint64_t passed = 0;  // Both are written inside.
+    std::uint64_t most = 0;
     std::atomic<bool> is_over{false};
-    std::array<std::thread, 3> callers;
-    for (std::thread& t : callers) {
-      t = std::thread([&] {
-        while (!is_over.load()) {
+    std::array<std::atomic<int>, 3> entries{};
+    std::array<std::thread, entries.size()> callers;
+    for (std::size_t i = 0; i < callers.size(); ++i) {
+      callers[i] = std::thread([&, &mine = entries[i]] {
+        while (!is_over.load()) {  // asx: bounded by the run
           const inside here(rt->kernel());
+          if (door.is_waited_for()) most = std::max(most, ++passed);
+          mine.fetch_add(1);
+          stay_for(std::chrono::microseconds(20));
         }
       });
     }
-    int left = 2'000;
-    body yields{[&](cx& c) {
+    for (const auto& n : entries) wait_for(n, 100);
+    int left = 200;
+    body works{[&](cx& c) {
+      stay_for(std::chrono::microseconds(10));
+      const inside here(rt->kernel());
+      passed = 0;
       if (left-- == 0) return poll_result::ready;
       c.yield();
       return poll_result::pending;
     }};
-    must_spawn(*rt, rt->root(), yields, {}, false);
+    must_spawn(*rt, rt->root(), works, {}, false);
     EXPECT_EQ(rt->run_until_quiescent(UINT64_MAX).ended, status::ok);
     EXPECT_LT(left, 0);
     is_over = true;
     for (std::thread& t : callers) t.join();
+    EXPECT_GT(most, 0U) << "nobody had to wait: this shows nothing";
+    // One worker comes in twice from one count to the next: back from its poll, and in the next one. Each time the one
+    // who is in already may see that it waits, and 64 may follow. A second worker comes in between as often as it looks
+    // around.
+    if (workers == 1) {
+      EXPECT_LE(most, 2U * (1 + 64));
+    }
     EXPECT_TRUE(rt->shutdown().is_quiescent());
   }
 }
