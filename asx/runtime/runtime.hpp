@@ -46,7 +46,7 @@ struct runtime_config {
   resource_contract contract = resource_contract::core();
   kernel_options behaviour{};
   std::uint64_t seed = 0;
-  std::uint32_t workers = 1;
+  std::uint32_t workers = 1;  // Virtual ones, stepped by the thread that runs it; for threads, threaded_runtime.
   worker_order::kind order = worker_order::kind::round_robin;
   std::uint32_t cancel_streak_limit = 16;
   std::uint32_t timed_streak_limit = 64;
