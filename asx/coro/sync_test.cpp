@@ -75,6 +75,32 @@ TEST(coro_sync, keeps_a_value_to_one_task_across_its_awaits_in_order_of_arrival)
   EXPECT_EQ(out.value(), 1);
 }
 
+// cut: a_guard_that_has_a_name
+task<> add(cx, mutex<int> sum, int n) {
+  const auto held = co_await lock(sum);  // A mere `co_await lock(sum);` has unlocked before the next line.
+  const int before = *held;
+  co_await yield();
+  *held = before + n;
+}
+// end: a_guard_that_has_a_name
+
+TEST(coro_sync, keeps_others_out_while_the_guard_has_a_name_and_not_when_it_is_dropped) {
+  runtime rt;
+  const auto out = outcome_of(rt, [](cx c) -> task<int> {
+    mutex<int> sum;
+    EXPECT_EQ(mutex<int>::create(c, sum, "sum", 0), status::ok);
+    co_await region(c, [&](cx r) -> task<> {
+      for (int i = 1; i <= 3; ++i) EXPECT_EQ(spawn(r, add, sum, i).code, status::ok);
+      co_return;
+    });
+    static_cast<void>(co_await lock(sum));
+    const auto held = co_await lock(sum);  // It would wait for ever.
+    co_return *held;
+  });
+  EXPECT_EQ(out.value(), 1 + 2 + 3);
+  expect_legal(rt);
+}
+
 TEST(coro_sync, unlocks_when_the_holder_is_cancelled_and_serves_the_next) {
   runtime rt;
   const auto out = outcome_of(rt, [](cx c) -> task<int> {
