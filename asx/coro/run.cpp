@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "asx/journal/describe.hpp"
+
 namespace asx::detail {
 
 std::string words_of(outcome_kind kind, const error* failed, const cancellation* stopped, const panic_note* panicked) {
@@ -19,6 +21,16 @@ std::string words_of(outcome_kind kind, const error* failed, const cancellation*
   return out;
 }
 
+std::string words_of_limit(const kernel& k, status code) {
+  const kernel::met_limit& met = k.last_met();
+  if (code != status::resource_exhausted || met.limit == limit_code::none) return {};
+  std::string out("; the limit met last: ");
+  out.append(name(met.limit));
+  if (met.most != 0) out.append(" (").append(std::to_string(met.most)).append(")");
+  if (met.asked_by != task_id{}) out.append(", by task ").append(std::to_string(met.asked_by.value));
+  return out;
+}
+
 std::string words_of_unheard(const kernel& k) {
   const kernel::unheard_end& lost = k.unheard();
   if (lost.kind == outcome_kind::ok) return {};
@@ -28,7 +40,7 @@ std::string words_of_unheard(const kernel& k) {
       words_of(lost.kind, is_err ? &lost.failure : nullptr, nullptr, is_err ? nullptr : &said) + ", in task ";
   out += std::to_string(lost.task.value);
   if (!lost.name.view().empty()) out.append(" '").append(lost.name.view()).append("'");
-  return out + ", which nobody joined";
+  return out + ", which nobody joined" + (is_err ? words_of_limit(k, lost.failure.code) : "");
 }
 
 std::string words_of_exception() {

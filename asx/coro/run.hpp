@@ -33,7 +33,9 @@ namespace asx {
 template <class T>
 struct [[nodiscard]] run_outcome {
   outcome<typename detail::spawned<T>::stored> result;
-  std::string text;  // Empty when ok; else the status, the reason with its message, or the panic's text (law 3).
+  /// Empty when ok; else the status, with the limit that was met last where it is one of a limit, the reason with its
+  /// message, or the panic's text (law 3).
+  std::string text;
 
   [[nodiscard]] bool is_ok() const noexcept { return result.is_ok(); }
 };
@@ -44,6 +46,8 @@ namespace detail {
                                            const panic_note* panicked);
 /// Of the exception that is being handled.
 [[nodiscard]] ASX_API std::string words_of_exception();
+/// Which limit was met, behind what ended with `code`; empty where that says nothing of limits.
+[[nodiscard]] ASX_API std::string words_of_limit(const kernel& k, status code);
 /// Of a failure that nobody heard of; empty when there is none.
 [[nodiscard]] ASX_API std::string words_of_unheard(const kernel& k);
 
@@ -79,6 +83,7 @@ auto run_to_end(runtime& rt, std::uint64_t max_steps, bool ends_all, F&& f, Args
   const auto& r = out.result;
   out.text = words_of(r.kind(), r.is_err() ? &r.error() : nullptr, r.is_cancelled() ? &r.cancelled_by() : nullptr,
                       r.is_panicked() ? &r.panic() : nullptr);
+  if (r.is_err()) out.text += words_of_limit(rt.kernel(), r.error().code);
   if (lost.kind > r.kind()) {  // a panic outweighs a cancel, and that an err.
     out.text = words_of_unheard(rt.kernel()) + (r.is_ok() ? "" : "; the program itself ended " + out.text);
     if (lost.kind == outcome_kind::err) {

@@ -77,6 +77,61 @@ TEST(coro_run, tells_an_err_a_cancel_and_a_panic_in_words) {
   EXPECT_EQ(panicked.text, "panicked: made of parts");
 }
 
+// The sentence of resource_exhausted leaves to the journal which limit it was; who runs a program without one asks
+// here.
+TEST(coro_run, names_the_limit_that_was_met) {
+  const auto starts_three = [](cx c) -> task<> {
+    const auto child = [](cx) -> task<> { co_await sleep(duration::seconds(1)); };
+    for (int i = 0; i < 3; ++i) co_await start(c, child);
+  };
+  for (const journal_mode mode : {journal_mode::full, journal_mode::off}) {
+    runtime_config config;
+    config.journaling = mode;
+    config.contract.max_tasks = 3;
+    runtime rt(config);
+    const auto out = run_in(rt, starts_three);
+    ASSERT_TRUE(out.result.is_err());
+    EXPECT_EQ(out.result.error().code, status::resource_exhausted);
+    EXPECT_EQ(out.text.rfind("err: resource_exhausted (", 0), 0U) << out.text;
+    EXPECT_NE(out.text.find("; the limit met last: tasks (3), by task 1"), std::string::npos) << out.text;
+  }
+}
+
+task<int> deeper_for_ever(cx c) {
+  co_return 1 + co_await deeper_for_ever(c);
+}
+
+TEST(coro_run, names_memory_when_a_frame_found_none) {
+  runtime_config config;
+  config.contract.max_tasks = 2;
+  config.contract.max_bytes = 100'000;
+  runtime rt(config);
+  const auto out = run_in(rt, [](cx c) -> task<int> {
+    const auto child = [](cx) -> task<> { co_return; };
+    EXPECT_EQ(spawn(c, child).code, status::ok);
+    EXPECT_EQ(spawn(c, child).code, status::resource_exhausted) << "of tasks, and somebody looked at that";
+    co_return co_await deeper_for_ever(c);
+  });
+  ASSERT_TRUE(out.result.is_err());
+  EXPECT_NE(out.text.find("; the limit met last: memory (100000), by task 1"), std::string::npos) << out.text;
+}
+
+TEST(coro_run, names_the_limit_of_a_failure_that_nobody_joined_and_of_no_other) {
+  runtime_config config;
+  config.contract.max_regions = 1;
+  runtime rt(config);
+  const auto lost = run_in(rt, [](cx c) -> task<> {
+    const auto child = [](cx own) -> task<> { co_await region(own, [](cx) -> task<> { co_return; }); };
+    EXPECT_EQ(spawn(c, {.name = "child"}, child).code, status::ok);
+    co_return;
+  });
+  EXPECT_NE(lost.text.find(" 'child', which nobody joined; the limit met last: regions (1), by task 2"),
+            std::string::npos)
+      << lost.text;
+  const auto other = run_in(rt, [](cx) -> task<> { co_await fail(status::corrupt); });
+  EXPECT_EQ(other.text.find("limit"), std::string::npos) << other.text;
+}
+
 TEST(coro_run, says_so_when_the_program_can_never_end) {
   const auto out = run([](cx c) -> task<int> {
     auto [code, tx, rx] = channel<int>(c, 1);

@@ -291,9 +291,12 @@ class ASX_API extension {
   [[nodiscard]] static void* take_block(kernel& k, std::uint64_t nominal, std::size_t bytes,
                                         std::size_t alignment) noexcept {
     const inside here(k);
-    if (!k.has_bytes(nominal) || k.is_struck(fault_point::admission)) return nullptr;
+    if (!k.has_bytes(nominal) || k.is_struck(fault_point::admission)) [[unlikely]]
+      return k.refuse_block(nominal);
     void* const block = k.blocks_.allocate(bytes, alignment);
-    if (block != nullptr) k.bytes_ += nominal;
+    if (block == nullptr) [[unlikely]]
+      return k.refuse_block(nominal);
+    k.bytes_ += nominal;
     return block;
   }
   static void give_block(kernel& k, std::uint64_t nominal, void* block, std::size_t bytes,

@@ -72,11 +72,17 @@ region_handle kernel::root() const noexcept {
 }
 
 status kernel::refuse(event_kind kind, std::uint64_t object, const refusal& why) noexcept {
+  if (why.code == status::resource_exhausted) last_met_ = {why.limit, why.value, current_task()};
   if (log_.reserve(1) == status::ok) {
     note(kind, caller(), object, pack(static_cast<std::uint64_t>(why.code), static_cast<std::uint64_t>(why.limit)),
          why.value);
   }
   return why.code;
+}
+
+std::nullptr_t kernel::refuse_block(std::uint64_t nominal) noexcept {
+  last_met_ = {limit_code::memory, has_bytes(nominal) ? 0 : contract_.max_bytes, current_task()};
+  return nullptr;
 }
 
 std::uint64_t kernel::note_down(event_kind kind, std::uint64_t subject, std::uint64_t object, std::uint64_t a,

@@ -257,6 +257,15 @@ class ASX_API kernel {
     cause_ref panic_text{};
   };
   [[nodiscard]] const unheard_end& unheard() const noexcept { return unheard_; }
+  /// The limit that refused something last, how much it is, and who had asked; of none, that nothing was refused for a
+  /// limit, or last for none that has a name. Memory of 0 is what the machine would not give. It is kept also where
+  /// there is no journal. To be read inside where there are threads.
+  struct met_limit {
+    limit_code limit = limit_code::none;
+    std::uint64_t most = 0;
+    task_id asked_by{};
+  };
+  [[nodiscard]] const met_limit& last_met() const noexcept { return last_met_; }
   void forget_unheard(task_handle after) noexcept;
   /// What it said when it panicked.
   [[nodiscard]] std::string_view unheard_text() const noexcept { return causes_.text_of(unheard_.panic_text); }
@@ -413,6 +422,8 @@ class ASX_API kernel {
                                              std::uint64_t a, std::uint64_t b, std::uint64_t cause,
                                              std::uint32_t flags) noexcept;
   status refuse(event_kind kind, std::uint64_t object, const refusal& why) noexcept;
+  /// For a block of memory, whose refusal is no event of its own: whoever asked for it says what it was for.
+  std::nullptr_t refuse_block(std::uint64_t nominal) noexcept;
   /// A call from outside every poll and finalizer: a replay must be given it again (U-01). 0 for all others.
   [[nodiscard]] std::uint64_t note_input(event_kind kind, std::uint64_t subject, std::uint64_t object,
                                          std::uint64_t a) noexcept {
@@ -702,6 +713,7 @@ class ASX_API kernel {
   std::uint64_t closing_regions_ = 0;
   std::uint64_t missed_deadlines_ = 0;
   unheard_end unheard_;
+  met_limit last_met_;
   task_id unheard_after_{};
   task_id first_{};            // Whose failure ends all.
   next_site sites_ = nullptr;  // Of every task that can tell where it stands.
