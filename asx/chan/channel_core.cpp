@@ -327,7 +327,7 @@ status permit_core::refuse_again() noexcept {
 // A pending reserve that is polled with another sender begins anew. What was taken and not asked for is not
 // told of a later message.
 ASX_ALWAYS_INLINE void channel_core::come_back(const sender_core& from, reserve_wait& w) const noexcept {
-  w.message_ = nullptr;
+  w.message_ = nullptr;  // Who has one says so behind this.
   if (w.is_waiting() && (!waiters_.holds(w) || w.from_ != &from)) w.leave();
 }
 
@@ -377,7 +377,6 @@ ASX_ALWAYS_INLINE status channel_core::line_up(sender_core& from, cx& c, reserve
     ++from.pending_;
     note(event_kind::send_waiter_added, ++last_waiter_, waiters_.size() + std::uint64_t{1});
   }
-  w.message_ = nullptr;  // Who has one says so behind this.
   extension::wait(c, home, waiters_, w, wait_code::reserve, number, is_new ? last_waiter_ : 0);
   renew_ways();
   return status::would_block;
