@@ -761,6 +761,24 @@ TEST(channel_waiting_message, r322_a_wait_that_was_dropped_after_that_begins_ane
   }
 }
 
+TEST(channel_waiting_message, r322_a_wait_that_is_moved_after_that_takes_along_that_it_was_sent) {
+  for (const bool by_assignment : {false, true}) {
+    SCOPED_TRACE(by_assignment);
+    taken_scene x;
+    letter<> other(3);
+    if (by_assignment) {
+      other.wait = std::move(x.l.wait);
+      EXPECT_EQ(poll_send(x.s, x.a, x.mine, other), status::ok);
+    } else {
+      reserve_wait moved(std::move(x.l.wait));
+      x.s.act(x.a, [&](cx& c) { EXPECT_EQ(x.mine.poll_send(c, moved, other.message), status::ok); });
+    }
+    EXPECT_EQ(poll_send(x.s, x.b, x.mine, x.l), status::would_block) << "it is told once, of the wait that it is now";
+    x.l.wait.leave();
+    EXPECT_EQ(drain(x.ch.rx), ints{2});
+  }
+}
+
 // ---- without its message ------------------------------------------------------------------------------------------
 
 TEST(channel_waiting_message, r322_a_wait_that_is_moved_keeps_its_place_without_its_message) {

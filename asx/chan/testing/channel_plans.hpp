@@ -141,13 +141,14 @@ class channel_draws {
     switch (op.call) {
       case channel_call::poll_reserve:
       case channel_call::poll_send_many:
-      case channel_call::poll_send:
       case channel_call::try_reserve:
       case channel_call::try_send:
       case channel_call::send_evict_oldest:
       case channel_call::clone_sender:
       case channel_call::drop_sender:
       case channel_call::move_sender: return world.is_in_use(world.senders()[op.sender]);
+      case channel_call::poll_send:  // What was taken is told of a dead one, too.
+        return world.is_in_use(world.senders()[op.sender]) || world.is_untold(op.other);
       case channel_call::send:
       case channel_call::abort:
       case channel_call::drop_permit:
@@ -160,7 +161,7 @@ class channel_draws {
       case channel_call::move_receiver: return world.is_in_use(world.receivers()[op.receiver]);
       case channel_call::leave:
       case channel_call::drop_wait:
-      case channel_call::move_wait: return world.wait_id(op.other) != 0;
+      case channel_call::move_wait: return world.wait_id(op.other) != 0 || world.is_untold(op.other);
       case channel_call::close: return op.region != 3 || world.owes_in(3);
       default: return true;
     }
@@ -197,7 +198,8 @@ class channel_draws {
       case channel_call::leave:
       case channel_call::drop_wait:
       case channel_call::move_wait:
-        op.other = slot(world.plan().waits, [&](std::uint32_t w) { return world.wait_id(w) != 0; });
+        op.other =
+            slot(world.plan().waits, [&](std::uint32_t w) { return world.wait_id(w) != 0 || world.is_untold(w); });
         break;
       case channel_call::clone_sender:
       case channel_call::create:
@@ -217,7 +219,10 @@ class channel_draws {
       op.variant = one_in(8) ? 1 : 0;
     }
     op.kind = one_in(3) ? cancel_kind::shutdown : cancel_kind::user;
-    if (op.call == channel_call::poll_send) op.variant = one_in(4) ? 1 : 0;
+    if (op.call == channel_call::poll_send) {
+      op.variant = one_in(4) ? 1 : 0;
+      if (one_in(8)) op.other = slot(world.plan().waits, [&](std::uint32_t w) { return world.is_untold(w); });
+    }
     const std::uint32_t how = below(4);
     op.repolls = how == 0 ? 0 : how == 1 ? UINT32_MAX : below(1024);
     return op;

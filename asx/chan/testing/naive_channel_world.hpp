@@ -182,6 +182,8 @@ class naive_channel_world final : public channel_world, public naive_puppets {
   /// Live, and its channel is where it was.
   [[nodiscard]] bool is_in_use(const sender_slot& s) const { return s.is_live && !channels_[s.channel].is_gone(); }
   [[nodiscard]] bool is_in_use(const receiver_slot& r) const { return r.is_live && !channels_[r.channel].is_gone(); }
+  /// Its message was taken, and nobody was told.
+  [[nodiscard]] bool is_untold(std::uint32_t wait) const { return waits_[wait].is_taken; }
   /// The slot of the sender that a wait was polled with last, or `otherwise`.
   [[nodiscard]] std::uint32_t sender_of(std::uint32_t wait, std::uint32_t otherwise) const {
     for (std::uint32_t s = 0; s < senders_.size(); ++s) {
