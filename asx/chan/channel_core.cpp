@@ -410,17 +410,13 @@ status channel_core::wait_for_turn(sender_core& from, cx& c, reserve_wait& w, pe
   return status::would_block;
 }
 
-// What wait_or_reserve and the end of a permit would do, in their order: who stands behind it is woken before the
-// receiver is.
+// What begin_turn would do.
 bool channel_core::take_turn(sender_core& from, const cx& c, reserve_wait& w) noexcept {
   if (!is_quiet_ || waiters_.head() != &w || w.from_ != &from || !has_room() || is_receiver_dropped_ ||
       !extension::is_untroubled(c)) {
     return false;
   }
   static_cast<void>(step_forward(from, w));
-  ++last_permit_;
-  --free_;
-  if (!waiters_.empty()) return_slot(0);  // the wake is passed on while there is room.
   return true;
 }
 
@@ -488,13 +484,17 @@ void channel_core::waiter_left(wait_queue& queue, waiter& w, waiter_name who, le
   c.return_slot(told);
 }
 
-// A message does not move with its wait: it is asked for anew.
+// A message does not move with its wait: it is asked for anew. Inside: whoever frees a slot looks at both.
 reserve_wait::reserve_wait(reserve_wait&& other) noexcept
+    : reserve_wait(static_cast<reserve_wait&&>(other), inside(extension::gate_of(other))) {}
+
+reserve_wait::reserve_wait(reserve_wait&& other, const inside& /*here*/) noexcept
     : waiter(static_cast<waiter&&>(other)), from_(other.from_), message_(other.is_told_taken() ? this : nullptr) {}
 
 reserve_wait& reserve_wait::operator=(reserve_wait&& other) noexcept {
   if (this != &other) {
     leave();
+    const inside here(extension::gate_of(other));
     from_ = other.from_;
     message_ = other.is_told_taken() ? this : nullptr;
     waiter::operator=(static_cast<waiter&&>(other));

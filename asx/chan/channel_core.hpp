@@ -80,6 +80,7 @@ class ASX_API reserve_wait : public waiter {
  private:
   friend class channel_core;
   friend class sender_core;
+  reserve_wait(reserve_wait&& other, const inside& here) noexcept;
   sender_core* from_ = nullptr;  // Meaningful while it waits,
   // as is this: what waits with it. Null: it waits for a permit. Itself, which is nobody's message: that was taken.
   void* message_ = nullptr;
@@ -204,12 +205,12 @@ class ASX_API channel_core final : public thing {
   /// Of who was told would_block: `message` lies there until `w` is told otherwise or leaves, and the channel may take
   /// it in its turn. Whose moves may throw is woken instead.
   void stand_with(reserve_wait& w, void* message) const noexcept {
+    ASX_ASSERT(message != &w, "a message does not begin with its wait, whose address says that it was taken");
     if (move_ != nullptr) w.message_ = message;
   }
   ASX_ALWAYS_INLINE void commit_turn() noexcept {
-    ++queued_;
-    ++sent_;
-    wake_receiver(wake_code::message, 0);
+    commit_run(1);
+    if (!waiters_.empty()) return_slot(0);  // the wake is passed on, behind what is queued now.
   }
   /// The same for who has no place to wait in: `limit` places are all taken, and it is refused in place of would_block.
   [[nodiscard]] status poll_reserve_now(sender_core& from, cx& c, permit_core& out, std::uint32_t limit,

@@ -293,19 +293,10 @@ class sender {
   /// A cancel point. Sends `message` in its turn, without a permit. ok: it was queued. would_block: `w` waits with the
   /// message, which stays where it is; as soon as there is room the channel takes it from there and wakes the task, and
   /// then this says ok, once, whatever else has come. Anything else as poll_reserve: `message` is untouched.
-  [[nodiscard]] status poll_send(cx& c, reserve_wait& w, T& message) noexcept {
-    static_assert(std::is_nothrow_move_constructible_v<T>,
-                  "messages that throw when they are moved are sent by a permit");
-    const inside in(core_.gate());
-    if (w.is_told_taken()) return status::ok;
-    channel_core* const core = core_.get();
-    if (core == nullptr) return core_.poll_gone(c, w);
-    const status s = core->begin_turn(core_, c, w, 1);
-    if (s == status::would_block) core->stand_with(w, &message);
-    if (s != status::ok) return s;
-    detail::place<T>(*core, message);
-    core->commit_in_turn();
-    return core->end_turn(core_, c, w, true);
+  [[nodiscard]] status poll_send(cx& c, reserve_wait& w, T& message) noexcept { return send_turn(c, w, message, true); }
+  /// The same for a message that cannot be left where it is: who waits is woken in its turn, and asks again.
+  [[nodiscard]] status poll_send_itself(cx& c, reserve_wait& w, T& message) noexcept {
+    return send_turn(c, w, message, false);
   }
   send_result<T> try_send(T value) {
     if (may_have_gates()) [[unlikely]]
@@ -396,6 +387,20 @@ class sender {
   friend auto call_inside(Of& of, Args&... args);
   explicit sender(channel_core& core) noexcept : core_(core) {}
 
+  status send_turn(cx& c, reserve_wait& w, T& message, bool stands) noexcept {
+    static_assert(std::is_nothrow_move_constructible_v<T>,
+                  "messages that throw when they are moved are sent by a permit");
+    const inside in(core_.gate());
+    if (w.is_told_taken()) return status::ok;
+    channel_core* const core = core_.get();
+    if (core == nullptr) return core_.poll_gone(c, w);
+    const status s = core->begin_turn(core_, c, w, 1);
+    if (s == status::would_block && stands) core->stand_with(w, &message);
+    if (s != status::ok) return s;
+    detail::place<T>(*core, message);
+    core->commit_in_turn();
+    return core->end_turn(core_, c, w, true);
+  }
   ASX_ALWAYS_INLINE status poll_now(cx& c, reserve_wait& w, send_permit<T>& out) noexcept {
     channel_core* const core = core_.get();
     if (core == nullptr) return core_.poll_gone(c, w);

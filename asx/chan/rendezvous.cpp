@@ -19,8 +19,9 @@ status rendezvous_core::create(kernel& k, region_handle region, std::string_view
 
 // ---- offers -------------------------------------------------------------------------------------------------------
 
-status rendezvous_core::poll_send(hub_end& from, cx& c, offer_core& offer) noexcept {
+status rendezvous_core::poll_send(hub_end& from, cx& c, offer_core& offer, bool is_one_of_several) noexcept {
   begin(from, offer);
+  offer.is_one_of_several_ = is_one_of_several;
   if (const status s = extension::checkpoint(c); s != status::ok) {
     if (offer.is_waiting()) extension::leave(offer, leave_code::cancelled);
     return s;
@@ -48,6 +49,7 @@ bool rendezvous_core::finish(offer_core& offer) noexcept {
   if (waits_.head() != &offer) return false;
   extension::task_record& sender = extension::waiting_task(offer);
   offer.is_taken_ = true;
+  if (offer.is_one_of_several_) extension::decide(sender);
   ++taken_;
   serve(offer);
   const std::uint64_t told = note(event_kind::message_received, taken_, pack(waits_.size(), 0));
@@ -79,10 +81,20 @@ status rendezvous_core::poll_recv(cx& c) noexcept {
   return status::would_block;
 }
 
-status rendezvous_core::try_recv() const noexcept {
+status rendezvous_core::try_recv() noexcept {
   if (!waits_.empty() && is_held()) return status::reentrant;
+  pass_over_decided();
   if (!waits_.empty()) return has_trace() ? status::ok : status::resource_exhausted;
   return has_senders() ? status::empty : status::disconnected;
+}
+
+// Their tasks have not been polled since another one's offer was taken: it would withdraw these then.
+void rendezvous_core::pass_over_decided() noexcept {
+  while (!waits_.empty() && has_trace()) {  // asx: bounded by who waits
+    offer_core& first = head();
+    if (!first.is_one_of_several_ || !extension::was_decided(extension::waiting_task(first))) return;
+    extension::leave(first, leave_code::dropped);
+  }
 }
 
 void rendezvous_core::wake_receiver(wake_code why, std::uint64_t cause) noexcept {

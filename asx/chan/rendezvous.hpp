@@ -17,7 +17,8 @@
 //        whose value was taken says ok before all else, once, also to a task that is cancelled by then.
 // R-256  offers are taken in the order in which they began to wait, across all senders.
 // INV-CH-06  a cancelled recv has consumed nothing.
-// R-240  a move that throws leaves the value in its offer, and the offer where it stands.
+// R-323  of the offers that one select waits with, one is taken: the others are withdrawn when a receiver comes to
+// them. R-240  a move that throws leaves the value in its offer, and the offer where it stands.
 //
 // Nothing is ever allocated for a value: it waits where its sender put it.
 //
@@ -51,11 +52,14 @@ class ASX_API offer_core : public end_wait {
  public:
   offer_core() noexcept = default;
   offer_core(offer_core&& other) noexcept
-      : end_wait(static_cast<end_wait&&>(other)), is_taken_(std::exchange(other.is_taken_, false)) {}
+      : end_wait(static_cast<end_wait&&>(other)),
+        is_taken_(std::exchange(other.is_taken_, false)),
+        is_one_of_several_(other.is_one_of_several_) {}
   offer_core& operator=(offer_core&& other) noexcept {
     if (this != &other) {
       end_wait::operator=(static_cast<end_wait&&>(other));
       is_taken_ = std::exchange(other.is_taken_, false);
+      is_one_of_several_ = other.is_one_of_several_;
     }
     return *this;
   }
@@ -69,6 +73,7 @@ class ASX_API offer_core : public end_wait {
 
  private:
   friend class rendezvous_core;
+  bool is_one_of_several_ = false;  // Its task goes on with one of them. Written inside.
 };
 
 class ASX_API rendezvous_core final : public hub {
@@ -76,11 +81,11 @@ class ASX_API rendezvous_core final : public hub {
   static status create(kernel& k, region_handle region, std::string_view called, rendezvous_core*& out) noexcept;
 
   /// cancelled, disconnected, would_block, resource_exhausted. The offer has a value that was not taken.
-  [[nodiscard]] status poll_send(hub_end& from, cx& c, offer_core& offer) noexcept;
+  [[nodiscard]] status poll_send(hub_end& from, cx& c, offer_core& offer, bool is_one_of_several) noexcept;
   /// ok: `head` has a value; take it, then `finish`. cancelled, disconnected, reentrant, would_block.
   [[nodiscard]] status poll_recv(cx& c) noexcept;
   /// ok, disconnected, reentrant, empty.
-  [[nodiscard]] status try_recv() const noexcept;
+  [[nodiscard]] status try_recv() noexcept;
   [[nodiscard]] offer_core& head() const noexcept { return static_cast<offer_core&>(*waits_.head()); }
   /// The value of `offer` was moved out. False when it stands here no more: it was withdrawn while it was moved.
   [[nodiscard]] bool finish(offer_core& offer) noexcept;
@@ -107,6 +112,7 @@ class ASX_API rendezvous_core final : public hub {
   static void end(hub& self) noexcept;
   static void wake_receiver_of(hub& self, std::uint64_t cause) noexcept;
   void wake_receiver(wake_code why, std::uint64_t cause) noexcept;
+  void pass_over_decided() noexcept;
   static const hub_ops ops_table;
 
   wait_queue receivers_queue_;  // One at most.
@@ -199,7 +205,8 @@ class rendezvous_sender {
   /// A cancel point. ok: the receiver has the value. would_block: the offer stands in the queue, and the task
   /// is woken when it was taken. stale_handle, cancelled, disconnected, resource_exhausted (max_channel_waiters): it
   /// stands there no more, and the value is in it. invalid_argument: there is no value in it.
-  [[nodiscard]] status poll_send(cx& c, rendezvous_offer<T>& offer) noexcept {
+  /// `is_one_of_several`: the task waits with other offers besides, and goes on with the first that is taken.
+  [[nodiscard]] status poll_send(cx& c, rendezvous_offer<T>& offer, bool is_one_of_several = false) noexcept {
     const inside in(end_.gate());
     if (offer.was_taken()) return status::ok;
     auto* const core = static_cast<rendezvous_core*>(end_.get());
@@ -208,7 +215,7 @@ class rendezvous_sender {
       return end_.poll_gone(c);
     }
     if (!offer.has_value()) return status::invalid_argument;
-    return core->poll_send(end_, c, offer);
+    return core->poll_send(end_, c, offer, is_one_of_several);
   }
   [[nodiscard]] status inspect(rendezvous_report& out) const noexcept {
     const inside in(end_.gate());

@@ -132,7 +132,10 @@ class blocking_op {
         home_(other.home_),
         call_(std::exchange(other.call_, nullptr)) {}
   blocking_op& operator=(blocking_op&&) = delete;
-  ~blocking_op() { leave(); }
+  // Not `leave`, which a select would say inside: it waits for a thread, and that one may be on its way in (law 3).
+  ~blocking_op() {
+    if (call_ != nullptr) wait_for_return();
+  }
 
   status poll(cx& c) {
     if (call_ == nullptr) {
@@ -147,16 +150,15 @@ class blocking_op {
   auto take() { return call_->take(); }
   /// A limit is over: nobody can end the call, so it is waited for as before.
   void hurry(cx&) noexcept {}
-  /// It lost: law 3.
-  void leave() noexcept {
-    if (call_ == nullptr) return;
+
+ private:
+  using call = blocking_call<F, IsKept>;
+
+  void wait_for_return() noexcept {
     pool_->withdraw(*call_);
     call_->~blocking_call();
     extension::give_block(*home_, nominal_bytes::frame, std::exchange(call_, nullptr), sizeof(call), alignof(call));
   }
-
- private:
-  using call = blocking_call<F, IsKept>;
 
   // The call gets a place of its own: the operation may still be moved, and the pool must find it.
   status begin(cx& c) {
@@ -174,7 +176,7 @@ class blocking_op {
     call_ = new (block) call(std::move(function_));
 #endif
     const status s = pool_->submit(c, *call_, site_);
-    if (s != status::ok) leave();
+    if (s != status::ok) wait_for_return();
     return s;
   }
 

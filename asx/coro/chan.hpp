@@ -166,6 +166,7 @@ class send_op {
   status poll(cx& c) noexcept {
     const inside here(gate_if_any());
     if (is_sent()) return status::ok;
+    if (is_in_line()) return poll_in_line(c, false);
     const status s = tx_->poll_reserve(c, to_be_.wait(), to_be_.permit());
     if constexpr (is_quiet) {
       if (s == status::ok && may_have_gates()) [[unlikely]]
@@ -184,6 +185,7 @@ class send_op {
   }
   /// It was sent from where it waits: there is no way back.
   [[nodiscard]] bool has_happened() const noexcept { return to_be_.was_taken(); }
+  [[nodiscard]] bool is_given_away() const noexcept { return has_happened(); }
   void take() {
     if (to_be_.was_sent()) return;
     static_cast<void>(to_be_.permit().send(std::move(value_)));
@@ -204,6 +206,7 @@ class send_op {
   }
   [[nodiscard]] status poll_unready(cx& c) noexcept {
     if (is_sent()) return status::ok;
+    if (is_in_line()) return poll_in_line(c, true);
     const status s = tx_->wait_for_turn(c, to_be_.wait(), to_be_.permit());
     if constexpr (is_quiet) {
       if (s == status::would_block) tx_->stand_with(to_be_.wait(), value_);
@@ -257,6 +260,19 @@ class send_op {
       to_be_.note_sent();
     }
     return to_be_.was_sent();
+  }
+  // What waited has its turn with the message, and not with a permit: behind a permit that was claimed, the message of
+  // the next one in the queue would be taken before this one is sent (INV-CH-03).
+  [[nodiscard]] bool is_in_line() noexcept { return is_quiet && to_be_.is_begun() && to_be_.wait().is_waiting(); }
+  ASX_OUT_OF_THE_WAY status poll_in_line(cx& c, bool stands) noexcept {
+    if constexpr (is_quiet) {
+      reserve_wait& w = to_be_.wait();
+      const status s = stands ? tx_->poll_send(c, w, value_) : tx_->poll_send_itself(c, w, value_);
+      if (s == status::ok) to_be_.note_sent();
+      return s;
+    } else {
+      return status::would_block;
+    }
   }
   // Among threads the receiver may go while there is a permit and no message yet: that is told, and the value is here
   // again.

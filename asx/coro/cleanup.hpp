@@ -14,7 +14,9 @@
 // 2  `within` runs f(c, args...) in this task, with no region: it works where no region may be opened any more, in a
 //    cleanup, in a finalizer, while everything shuts down. When the time is over, the coroutines of f end where they
 //    stand, the innermost first, and the answer is an empty optional. A region block among them is closed with kind
-//    timeout, and waited for. It is looked at before what f waits for; a value of the same moment is late.
+//    timeout, and waited for. It is looked at before what f waits for; a value of the same moment is late. What
+//    somebody else has completed by then - a message that was taken, an offer, a foreign value - has happened, and the
+//    limit is looked at when f waits again.
 // 3  A coroutine that was registered with `finally` runs when everything else in the region has ended, as a finalizer
 //    task: the last registered first, and each when the one before it is over. It runs in a mask, with the
 //    cleanup budget of what closed the region. It may spawn and sleep there, and open no region. What it ends with

@@ -149,7 +149,8 @@ template <class T>
 class hand_over_op {
  public:
   hand_over_op(rendezvous_sender<T>& tx, T&& value) : tx_(&tx) { offer_.put(std::move(value)); }
-  status poll(cx& c) noexcept { return tx_->poll_send(c, offer_); }
+  status poll(cx& c) noexcept { return tx_->poll_send(c, offer_, true); }
+  status poll_alone(cx& c) noexcept { return tx_->poll_send(c, offer_); }
   void take() const noexcept {}
   /// What attempt gives: the value comes back when the code is not ok.
   send_result<T> answer(status code) {
@@ -158,6 +159,7 @@ class hand_over_op {
   }
   /// A receiver has it: there is no way back, whatever else is ready.
   [[nodiscard]] bool has_happened() const noexcept { return offer_.is_taken(); }
+  [[nodiscard]] bool is_given_away() const noexcept { return has_happened(); }
   /// Something else was decided for: nobody may take it from now on.
   void withdraw() noexcept { offer_.leave(); }
   /// The value, when nobody has taken it; it is spent then.

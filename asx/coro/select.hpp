@@ -12,13 +12,15 @@
 // 2  The winner takes effect when the select is over, and no other does: what is not ready has taken nothing, and
 //    what comes after the winner is not even asked. Losers leave their queues, give permits back, stop their timers,
 //    all before the coroutine goes on.
-//    Only a send_many may have sent a part of its list before it lost (many.hpp).
+//    Only a send_many may have sent a part of its list before it lost (many.hpp). What somebody else may complete while
+//    it waits - a send, a hand_over, a foreign value - is completed for one branch at most; it goes
+//    before all that is only ready, and what was given away before what came.
 // 3  One that ends otherwise than ok wins as well. It ends the coroutine, as it would alone; an attempt of the select
 //    says which one it was and with what status, and the coroutine goes on. When the task was cancelled that is
 //    whoever was asked first, with status cancelled.
 // 4  `cancel_requested()` is ready when the task was asked to cancel, and gives the kind: the coroutine goes on, with
-//    the cleanup that is left to it. In a select it is asked before all others, wherever it stands, because they would
-//    say cancelled. In a mask it is not ready.
+//    the cleanup that is left to it. In a select it is asked before all others that have not happened yet, wherever it
+//    stands, because they would say cancelled. In a mask it is not ready.
 // 5  What an operation was given and did not hand on goes with it. `std::ref(op)` selects one that has a name and
 //    stays: when it has lost, or the select was dropped, it has left its queue, has its value, may be selected again,
 //    and `op.take_back()` gives the value of a send or a hand_over. When it has won, recv, recv_many and reserve
@@ -80,19 +82,6 @@ class cancel_requested_op {
 template <class Op>
 concept returns = operation<Op> && (requires(Op& op) { op.withdraw(); } || requires(Op& op) { op.end(); });
 
-/// Now, and not when it dies: it may stand there for the rest of the expression, and another thread could still
-/// complete it. What can be asked again says so by `withdraw` or `end`; of all others that wait, `leave` is the end.
-template <class Op>
-void give_up(Op& op) noexcept {
-  if constexpr (requires { op.withdraw(); }) {
-    op.withdraw();
-  } else if constexpr (requires { op.end(); }) {
-    op.end();
-  } else if constexpr (requires { op.leave(); }) {
-    op.leave();
-  }
-}
-
 /// One that has a name, and outlives the select.
 template <class Op>
 class named_op {
@@ -123,6 +112,11 @@ class named_op {
     requires requires(const Op& op) { op.has_happened(); }
   {
     return op_->has_happened();
+  }
+  [[nodiscard]] bool is_given_away() const noexcept
+    requires requires(const Op& op) { op.is_given_away(); }
+  {
+    return op_->is_given_away();
   }
   template <class Place>
   void take_into(Place& place)
@@ -202,6 +196,9 @@ inline constexpr bool answers<Op> = true;
 /// It may be completed by somebody else while it waits.
 template <class Op>
 concept happens = requires(const Op& op) { op.has_happened(); };
+/// When it has happened, somebody else has what was this one's.
+template <class Op>
+concept gives_away = happens<Op> && requires(const Op& op) { op.is_given_away(); };
 
 template <bool IsDrawn, class... Ops>
 class select_op {
@@ -213,12 +210,9 @@ class select_op {
   template <class... Args>
   explicit select_op(std::in_place_t, Args&&... ops) : ops_(std::forward<Args>(ops)...) {}
 
-  status poll(cx& c) {
-    const inside here(c.kernel());  // Nobody comes between the look at one and the look at the next.
-    const status s = decide(c);
-    if (s != status::would_block) withdraw_others(std::index_sequence_for<Ops...>{});
-    return s;
-  }
+  /// Beside others that somebody else may complete, outside of this select.
+  status poll(cx& c) { return poll_as<false>(c); }
+  status poll_alone(cx& c) { return poll_as<true>(c); }
   value take() { return take_from<0>(); }
   /// What attempt gives; the value is made where it goes, as by take.
   whole answer(status code) {
@@ -234,27 +228,44 @@ class select_op {
   [[nodiscard]] bool has_happened() const noexcept
     requires(happens<Ops> || ...)
   {
-    return std::apply([](const Ops&... ops) { return (happened(ops) || ...); }, ops_);
+    return std::apply([](const Ops&... ops) { return (happened<false>(ops) || ...); }, ops_);
+  }
+  [[nodiscard]] bool is_given_away() const noexcept
+    requires(gives_away<Ops> || ...)
+  {
+    return std::apply([](const Ops&... ops) { return (happened<true>(ops) || ...); }, ops_);
   }
 
  private:
+  template <bool IsAlone>
+  status poll_as(cx& c) {
+    const inside here(c.kernel());  // Nobody comes between the look at one and the look at the next.
+    const status s = decide<IsAlone>(c);
+    if (s != status::would_block) withdraw_others(std::index_sequence_for<Ops...>{});
+    return s;
+  }
+  template <bool IsAlone>
   status decide(cx& c) {
-    if (status s = status::ok; poll_happened<0>(c, s)) return s;
+    if constexpr ((gives_away<Ops> || ...)) {
+      if (status s = status::ok; poll_happened<true, 0>(c, s)) return s;
+    }
+    if (status s = status::ok; poll_happened<false, 0>(c, s)) return s;
     if constexpr (answers_cancel) {
       if (c.checkpoint() != status::ok) return poll_answering<0>(c);
     }
-    const status s = poll_all(c);
+    const status s = poll_all<IsAlone>(c);
     if constexpr (answers_cancel) {  // It came between two looks: a deadline, or a strike of the lab.
       if (s == status::cancelled && c.checkpoint() == status::cancelled) return poll_answering<0>(c);
     }
     return s;
   }
+  template <bool IsAlone>
   status poll_all(cx& c) {
     if constexpr (IsDrawn) {
-      return poll_round(c, static_cast<std::size_t>(extension::draw(c) % sizeof...(Ops)),
-                        std::index_sequence_for<Ops...>{});
+      return poll_round<IsAlone>(c, static_cast<std::size_t>(extension::draw(c) % sizeof...(Ops)),
+                                 std::index_sequence_for<Ops...>{});
     } else {
-      return poll_from<0>(c);
+      return poll_from<IsAlone, 0>(c);
     }
   }
   template <std::size_t... I>
@@ -265,32 +276,35 @@ class select_op {
   void withdraw_if_lost() noexcept {
     if (winner_ != I) give_up(std::get<I>(ops_));
   }
-  // What somebody else has completed cannot be withdrawn: it goes before everything that is only ready.
-  template <class Op>
+  // What somebody else has completed cannot be withdrawn: it goes before everything that is only ready. What somebody
+  // else has by now goes before what came: that one can be kept.
+  template <bool GivenAway, class Op>
   static bool happened(const Op& op) noexcept {
-    if constexpr (happens<Op>) {
+    if constexpr (GivenAway && gives_away<Op>) {
+      return op.is_given_away();
+    } else if constexpr (!GivenAway && happens<Op>) {
       return op.has_happened();
     } else {
       return false;
     }
   }
-  template <std::size_t I>
+  template <bool GivenAway, std::size_t I>
   bool poll_happened(cx& c, status& out) {
     if constexpr (I == sizeof...(Ops)) {
       return false;
     } else {
       auto& op = std::get<I>(ops_);
-      if (!happened(op)) return poll_happened<I + 1>(c, out);
+      if (!happened<GivenAway>(op)) return poll_happened<GivenAway, I + 1>(c, out);
       winner_ = I;
       out = op.poll(c);
       return true;
     }
   }
-  // Two of them could be completed before anybody looks.
-  template <class Op>
+  // Two of them could be completed before anybody looks; so could one of them, and one of another select around this.
+  template <bool IsAlone, class Op>
   static status ask(Op& op, cx& c) {
-    constexpr bool is_alone = (std::size_t{0} + ... + std::size_t{happens<Ops>}) == 1;
-    if constexpr (is_alone && requires { op.poll_alone(c); }) {
+    constexpr bool is_only_one = (std::size_t{0} + ... + std::size_t{happens<Ops>}) == 1;
+    if constexpr (IsAlone && is_only_one && requires { op.poll_alone(c); }) {
       return op.poll_alone(c);
     } else {
       return op.poll(c);
@@ -305,22 +319,22 @@ class select_op {
       return poll_answering<I + 1>(c);
     }
   }
-  template <std::size_t I>
+  template <bool IsAlone, std::size_t I>
   status poll_from(cx& c) {
     if constexpr (I == sizeof...(Ops)) {
       return status::would_block;
     } else {
-      const status s = ask(std::get<I>(ops_), c);
-      if (s == status::would_block) return poll_from<I + 1>(c);
+      const status s = ask<IsAlone>(std::get<I>(ops_), c);
+      if (s == status::would_block) return poll_from<IsAlone, I + 1>(c);
       winner_ = I;
       return s;
     }
   }
-  template <std::size_t... I>
+  template <bool IsAlone, std::size_t... I>
   status poll_round(cx& c, std::size_t first, std::index_sequence<I...>) {
     status s = status::would_block;
     const auto poll_one = [&](std::size_t which) {
-      static_cast<void>(((which == I && (s = ask(std::get<I>(ops_), c), true)) || ...));
+      static_cast<void>(((which == I && (s = ask<IsAlone>(std::get<I>(ops_), c), true)) || ...));
     };
     for (std::size_t i = 0; i < sizeof...(Ops) && s == status::would_block; ++i) {  // asx: bounded by its operations
       winner_ = (first + i) % sizeof...(Ops);

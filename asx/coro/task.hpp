@@ -101,6 +101,19 @@ struct [[nodiscard("co_await fail(...)")]] fail {
 
 namespace detail {
 
+/// Now, and not when it dies: it may stand there for the rest of the expression, and another thread could still
+/// complete it. What can be asked again says so by `withdraw` or `end`; of all others that wait, `leave` is the end.
+template <class Op>
+void give_up(Op& op) noexcept {
+  if constexpr (requires { op.withdraw(); }) {
+    op.withdraw();
+  } else if constexpr (requires { op.end(); }) {
+    op.end();
+  } else if constexpr (requires { op.leave(); }) {
+    op.leave();
+  }
+}
+
 template <class Op>
 using value_of = decltype(std::declval<Op&>().take());
 
@@ -306,7 +319,21 @@ class op_awaiter final : public waiting_op {
     return false;
   }
 
-  static constexpr functions table{&op_awaiter::again, hurry_of()};
+  static constexpr settle_function settle_of() noexcept {
+    if constexpr (requires(const Op& op) { op.has_happened(); }) {
+      return [](waiting_op& base) noexcept {
+        auto& self = static_cast<op_awaiter&>(base);
+        const inside here(self.promise_.root->context.kernel());
+        if (self.op_.has_happened()) return true;
+        give_up(self.op_);
+        return false;
+      };
+    } else {
+      return nullptr;
+    }
+  }
+
+  static constexpr functions table{&op_awaiter::again, hurry_of(), settle_of()};
   static constexpr bool refers = requires(Op& op) { op.end(); };
   using held = std::conditional_t<refers, Op&, Op&&>;
 

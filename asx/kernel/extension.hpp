@@ -198,10 +198,15 @@ class ASX_API extension {
   /// To the back of another queue, under its number and its task.
   static void move_to(wait_queue& from, wait_queue& to, waiter& w) noexcept { from.hand_on(to, w); }
   [[nodiscard]] static bool is_queued(const waiter& w) noexcept { return w.task_->is_queued(); }
-  /// Its next poll is on its way, or under way, or it has a cancel to answer: nothing is done for it from outside.
+  /// Its next poll is on its way, or under way, or it has a cancel to answer, or its end has begun: nothing is done for
+  /// it from outside.
   [[nodiscard]] static bool looks_for_itself(const kernel& k, const task_record& t) noexcept {
-    return t.is_queued() || t.is_asked() || t.is_polled || k.current_ == &t;
+    return t.is_queued() || t.is_asked() || t.is_polled || t.is_unwinding || t.is_leaving || k.current_ == &t;
   }
+  /// Of several waits of a task, one of which is all that it will go on with: somebody has completed one since it was
+  /// polled last; and that somebody does.
+  [[nodiscard]] static bool was_decided(const task_record& t) noexcept { return t.was_decided; }
+  static void decide(task_record& t) noexcept { t.was_decided = true; }
   [[nodiscard]] static task_record& waiting_task(const waiter& w) noexcept {
     ASX_ASSERT(w.task_ != nullptr, "who stands in a queue is a task's");
     return *w.task_;

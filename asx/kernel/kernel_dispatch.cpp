@@ -252,7 +252,7 @@ void kernel::run_dispatch(task_record& t) noexcept {
 
 inline void kernel::begin_poll(task_record& t) noexcept {
   t.took_waker = t.wants_yield = t.has_value = false;
-  t.was_woken = t.was_cancelled_in_poll = t.has_panicked = false;
+  t.was_woken = t.was_cancelled_in_poll = t.has_panicked = t.was_decided = false;
   t.waits_for = 0;
   t.failure_code = status::ok;
 }

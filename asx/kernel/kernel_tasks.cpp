@@ -232,6 +232,7 @@ void kernel::end(task_record& t, task_trigger on, detail::task_end result, std::
     t.is_polled = true;  // Its actions run outside: whoever cancels it meanwhile must not queue it,
     take_out();          // and nobody may dispatch it.
   }
+  t.is_unwinding = true;
   // nobody but the task itself made it forget what it promised.
   const char* const forgotten = has_cleanups(t) ? unwind(t, result.kind <= outcome_kind::err) : nullptr;
   t.is_ending = true;

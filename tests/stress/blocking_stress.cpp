@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "asx/coro/blocking.hpp"
+#include "asx/coro/chan.hpp"
 #include "asx/coro/region.hpp"
 #include "asx/coro/run.hpp"
 #include "asx/coro/select.hpp"
 #include "asx/coro/time.hpp"
+#include "asx/runtime/drive_workers.hpp"
 
 namespace {
 
@@ -200,6 +202,35 @@ TEST(blocking_stress, one_that_is_dropped_is_waited_for) {  // law 3
   EXPECT_EQ(rt->run_until_quiescent(UINT64_MAX).ended, status::ok);
   opener.join();
   EXPECT_TRUE(made.handle.is_done());
+}
+
+// Goal:   a call that lost a select is waited for by its task alone, and outside: the thread that runs it may be on its
+//         way in.
+// Method: two workers; the function sends, which it can only do if nobody is inside, and the other task goes on.
+TEST(blocking_stress, one_that_lost_a_select_holds_nobody_else_up) {  // law 3
+  blocking_pool pool({.threads = 1, .queue = 4});
+  door d;
+  asx::threaded_runtime rt({.workers = 2});
+  auto ends = asx::channel<int>(rt->kernel(), rt->root(), 4);
+  std::atomic<int> turns{0};
+  auto made = asx::spawn_in(rt->kernel(), rt->root(), {}, [&](cx) -> task<> {
+    const auto won = co_await asx::select(blocking(pool,
+                                                   [&] {
+                                                     d.pass();
+                                                     auto mine = ends.tx;
+                                                     return mine.try_send(1).code;
+                                                   }),
+                                          entered_op(d));
+    EXPECT_EQ(won.index(), 1U);
+  });
+  auto other = asx::spawn_in(rt->kernel(), rt->root(), {}, [&](cx) -> task<> {
+    while (d.inside.load() == 0) co_await asx::yield();
+    while (turns.fetch_add(1) < 1'000) co_await asx::yield();
+    d.open();  // Nobody else does: whoever held this task up would wait for ever.
+  });
+  EXPECT_EQ(rt->run_until_quiescent(UINT64_MAX).ended, status::ok);
+  EXPECT_TRUE(made.handle.is_done() && other.handle.is_done());
+  EXPECT_EQ(ends.rx.try_recv().value, 1);
 }
 
 }  // namespace

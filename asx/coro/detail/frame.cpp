@@ -91,6 +91,8 @@ bool coro_root::ring() noexcept {
     waiting_->table_->hurry(*waiting_);
     return false;
   }
+  // What has happened is not taken back for a limit: it is heard of first, and the limit at the next wait.
+  if (waiting_->table_->settle != nullptr && waiting_->table_->settle(*waiting_)) return false;
   promise_base* p = &std::exchange(waiting_, nullptr)->promise_;
   while (p->parent != over) p = &drop_child(*p);  // asx: bounded by the awaits that nest
   over->has_rung_ = true;

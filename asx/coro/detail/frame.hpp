@@ -52,9 +52,13 @@ class waiting_op {
   using again_function = bool (*)(waiting_op& self);
   /// Of an operation that cannot be given up, because others still need it: makes it end soon.
   using hurry_function = void (*)(waiting_op& self) noexcept;
+  /// Of an operation that somebody else may complete while it waits: true when that has happened, and it must be asked;
+  /// else it has been given up, and nobody can complete it any more.
+  using settle_function = bool (*)(waiting_op& self) noexcept;
   struct functions {
     again_function again;
-    hurry_function hurry;  // Null for most: they can be dropped where they stand.
+    hurry_function hurry;    // Null for most: they can be dropped where they stand.
+    settle_function settle;  // Null for most: nobody else completes them.
   };
   explicit waiting_op(promise_base& promise) noexcept : promise_(promise) {}
 

@@ -117,9 +117,11 @@ struct task_lines : place, list_hook<struct region_tasks_tag>, list_hook<struct 
   std::uint16_t was_woken : 1 = false;
   std::uint16_t was_cancelled_in_poll : 1 = false;
   std::uint16_t has_panicked : 1 = false;
+  std::uint16_t was_decided : 1 = false;  // Somebody has completed one of several that it may go on with.
   std::uint16_t is_finalizer : 1 = false;
   std::uint16_t has_overrun : 1 = false;   // Its cleanup quota is spent.
   std::uint16_t is_held_back : 1 = false;  // Out of polls while the cancel queue is full.
+  std::uint16_t is_unwinding : 1 = false;  // Its end has begun, and what it holds is given back.
   std::uint16_t is_ending : 1 = false;
   std::uint16_t is_leaving : 1 = false;  // It has said its last word, and waits for the regions it owns.
   std::uint16_t has_panic_text : 1 = false;  // Since its life began.
