@@ -378,7 +378,8 @@ class naive_channel {
   }
 
   std::vector<channel_effect> effects;
-  /// its task is queued, being polled or asked to cancel. What is in `effects` counts as done.
+  /// its task is queued, being polled or asked to cancel, or its end has begun. What is in `effects` counts as
+  /// done.
   std::function<bool(std::uint64_t task)> looks_for_itself;
 
  private:

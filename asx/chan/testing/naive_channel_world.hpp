@@ -567,13 +567,13 @@ class naive_channel_world final : public channel_world, public naive_puppets {
     }
   }
 
-  /// Who is woken by what this channel did just now is queued, unless it is at its end.
+  /// Who is woken by what this channel did just now is queued.
   [[nodiscard]] bool is_busy(std::size_t channel, std::uint64_t task) {
     const std::vector<channel_effect>& effects = channels_[channel].effects;
     const bool is_woken = std::any_of(effects.begin(), effects.end(), [task](const channel_effect& e) {
       return e.what == channel_effect::kind::wake && e.subject == task;
     });
-    const bool out = (is_woken && !task_by(task).is_ending) || looks_for_itself(task);
+    const bool out = is_woken || looks_for_itself(task);
     if (out) ++counts_.not_taken;
     return out;
   }

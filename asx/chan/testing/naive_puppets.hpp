@@ -180,9 +180,10 @@ class naive_puppets {
   }
   [[nodiscard]] bool has_panicked() const { return has_panicked_; }
 
-  /// nothing is done for it from outside.
+  /// nothing is done for it from outside, and nothing once its end has begun.
   [[nodiscard]] bool looks_for_itself(std::uint64_t task) {
-    return task == polled_ || is_queued(task) || task_by(task).is_answering();
+    const naive_task& t = task_by(task);
+    return task == polled_ || is_queued(task) || t.is_answering() || t.is_ending;
   }
 
   [[nodiscard]] naive_task& task_by(std::uint64_t id) { return tasks_[static_cast<std::size_t>(id - 1)]; }
