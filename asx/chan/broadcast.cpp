@@ -162,12 +162,12 @@ void broadcast_core::end(hub& self) noexcept {
   static_cast<broadcast_core&>(self).~broadcast_core();
 }
 
-const hub_ops broadcast_core::ops_table{
-    {&hub::take_down, &broadcast_core::is_drained, &broadcast_core::describe, &broadcast_core::hash, &hub::events},
-    &broadcast_core::discard,
-    &broadcast_core::end,
-    nullptr,
-    false,
-    true};
+const hub_ops broadcast_core::ops_table{{&hub::take_down, &broadcast_core::is_drained, &broadcast_core::describe,
+                                         &broadcast_core::hash, &hub::events, &hub::is_awaited},
+                                        &broadcast_core::discard,
+                                        &broadcast_core::end,
+                                        nullptr,
+                                        false,
+                                        true};
 
 }  // namespace asx

@@ -73,7 +73,10 @@ channel_core::channel_core(kernel& k, std::string_view called, const element_typ
 }
 
 void channel_core::note_creation() noexcept {
+  extension::name_queue(waiters_, wait_code::reserve, *this);
+  extension::name_queue(receivers_, wait_code::recv, *this);
   extension::note(home, event_kind::channel_created, number, region_number, capacity_, extension::caller(home));
+  extension::note_name(*this, type_tag::channel);
 }
 
 // ---- one function returns every slot ------------------------------------------------------------------------------

@@ -263,6 +263,11 @@ bool channel_core::is_drained(const owned& self) noexcept {  // R-74
   return (c.is_receiver_dropped_ || c.queued_ == 0) && c.reserved() == 0;
 }
 
+bool channel_core::is_awaited(const owned& self) noexcept {
+  const auto& c = static_cast<const channel_core&>(self);
+  return !c.waiters_.empty() || !c.receivers_.empty();
+}
+
 void channel_core::describe(const owned& self, const text_port& out) {
   const auto& c = static_cast<const channel_core&>(self);
   out << "channel " << c.number;
@@ -296,7 +301,7 @@ std::uint64_t channel_core::events(const owned& self) noexcept {
 }
 
 const owned_ops channel_core::ops_table{&channel_core::take_down, &channel_core::is_drained, &channel_core::describe,
-                                        &channel_core::hash, &channel_core::events};
+                                        &channel_core::hash,      &channel_core::events,     &channel_core::is_awaited};
 
 void channel_core::inspect(channel_report& out) const noexcept {
   out = {id(),

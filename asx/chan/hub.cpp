@@ -16,7 +16,9 @@ thing_order hub::order_of(const element_type& values, std::uint64_t places, std:
 
 void hub::settle(const thing_room& room, std::uint64_t capacity) noexcept {
   extension::settle_in(*this, room, order_);
+  extension::name_queue(waits_, how().has_one_receiver ? wait_code::reserve : wait_code::recv, *this);
   extension::note(home, event_kind::channel_created, number, region_number, capacity, extension::caller(home));
+  extension::note_name(*this, type_tag::channel);
 }
 
 // ---- waits --------------------------------------------------------------------------------------------------------
@@ -243,6 +245,10 @@ void hub::hash_waits(digest_stream& out) const noexcept {
   for (const waiter* w = waits_.head(); w != nullptr; w = waits_.after(*w)) {
     out.add(pack(w->id(), extension::number_of(extension::waiting_task(*w))));
   }
+}
+
+bool hub::is_awaited(const owned& self) noexcept {
+  return !static_cast<const hub&>(self).waits_.empty();
 }
 
 void hub::describe_ends(const text_port& out, std::string_view what) const {

@@ -128,6 +128,7 @@ class ASX_API hub : public thing {
   }
   void wake_all(wake_code why, std::uint64_t cause) noexcept;
   void hash_waits(digest_stream& out) const noexcept;
+  static bool is_awaited(const owned& self) noexcept;
   void describe_ends(const text_port& out, std::string_view what) const;
 
   static void take_down(owned& self, kernel& k) noexcept;

@@ -14,6 +14,7 @@ status rendezvous_core::create(kernel& k, region_handle region, std::string_view
   if (room.code != status::ok) return room.code;
   out = new (room.cell) rendezvous_core(k, called, order);
   out->settle(room, 0);
+  extension::name_queue(out->receivers_queue_, wait_code::recv, *out);
   return status::ok;
 }
 
@@ -117,6 +118,10 @@ bool rendezvous_core::is_drained(const owned& self) noexcept {  // R-74
   return !c.has_receivers() || c.waits_.empty();
 }
 
+bool rendezvous_core::is_awaited(const owned& self) noexcept {
+  return hub::is_awaited(self) || !static_cast<const rendezvous_core&>(self).receivers_queue_.empty();
+}
+
 void rendezvous_core::describe(const owned& self, const text_port& out) {
   const auto& c = static_cast<const rendezvous_core&>(self);
   c.describe_ends(out, "rendezvous");
@@ -140,12 +145,12 @@ void rendezvous_core::end(hub& self) noexcept {
   c.~rendezvous_core();
 }
 
-const hub_ops rendezvous_core::ops_table{
-    {&hub::take_down, &rendezvous_core::is_drained, &rendezvous_core::describe, &rendezvous_core::hash, &hub::events},
-    &rendezvous_core::discard,
-    &rendezvous_core::end,
-    &rendezvous_core::wake_receiver_of,
-    true,
-    false};
+const hub_ops rendezvous_core::ops_table{{&hub::take_down, &rendezvous_core::is_drained, &rendezvous_core::describe,
+                                          &rendezvous_core::hash, &hub::events, &rendezvous_core::is_awaited},
+                                         &rendezvous_core::discard,
+                                         &rendezvous_core::end,
+                                         &rendezvous_core::wake_receiver_of,
+                                         true,
+                                         false};
 
 }  // namespace asx

@@ -106,6 +106,7 @@ class ASX_API rendezvous_core final : public hub {
   ~rendezvous_core() = default;
 
   static bool is_drained(const owned& self) noexcept;
+  static bool is_awaited(const owned& self) noexcept;
   static void describe(const owned& self, const text_port& out);
   static void hash(const owned& self, digest_stream& out) noexcept;
   static void discard(hub& self) noexcept;

@@ -72,12 +72,12 @@ void watch_core::end(hub& self) noexcept {
   static_cast<watch_core&>(self).~watch_core();
 }
 
-const hub_ops watch_core::ops_table{
-    {&hub::take_down, &watch_core::is_drained, &watch_core::describe, &watch_core::hash, &hub::events},
-    &watch_core::discard,
-    &watch_core::end,
-    nullptr,
-    false,
-    false};
+const hub_ops watch_core::ops_table{{&hub::take_down, &watch_core::is_drained, &watch_core::describe, &watch_core::hash,
+                                     &hub::events, &hub::is_awaited},
+                                    &watch_core::discard,
+                                    &watch_core::end,
+                                    nullptr,
+                                    false,
+                                    false};
 
 }  // namespace asx

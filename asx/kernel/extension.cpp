@@ -1,5 +1,8 @@
 #include "asx/kernel/extension.hpp"
 
+#include <array>
+#include <cstddef>
+
 namespace asx {
 
 thing_room extension::make_room(kernel& k, region_handle region, const thing_order& order) noexcept {
@@ -45,6 +48,50 @@ void extension::settle_in(thing& made, const thing_room& room, const thing_order
   ++k.live_things_[family];
   k.bytes_ += order.nominal;
   room.region->things.push_back(made);
+}
+
+void extension::name_queue(wait_queue& queue, wait_code what, const thing& of) noexcept {
+  constexpr std::uint32_t most = (1U << 28) - 1;
+  const std::uint32_t cell = of.key.index < most ? of.key.index + 1 : 0;
+  queue.whose_ = cell << 4 | static_cast<std::uint32_t>(what);
+}
+
+void extension::note_name(const thing& made, type_tag tag, std::string_view noun) noexcept {
+  kernel& k = made.home;
+  std::array<char, 48> text{};
+  std::size_t size = 0;
+  const auto add = [&](std::string_view part) {
+    for (const char c : part) {
+      if (size < text.size()) text[size++] = c;
+    }
+  };
+  add(noun);
+  if (!noun.empty() && !made.name.view().empty()) add(" ");
+  add(made.name.view());
+  if (size == 0 || k.log_.mode() != journal_mode::full || !has_trace(k, size / 16 + 1)) return;
+  k.log_.append_text(text_code::name, tag, made.number, {text.data(), size}, k.now().ns);
+}
+
+namespace {
+
+// A queue that lies in a record, at the same place in each of its kind.
+template <class Record>
+const Record& holder_of(const wait_queue& queue, const Record& any, const wait_queue& in_any) noexcept {
+  const auto offset = reinterpret_cast<const std::byte*>(&in_any) - reinterpret_cast<const std::byte*>(&any);
+  return *reinterpret_cast<const Record*>(reinterpret_cast<const std::byte*>(&queue) - offset);
+}
+
+}  // namespace
+
+extension::told_wait extension::told(const kernel& k, const waiter& w) noexcept {
+  const wait_queue* const queue = w.queue();
+  if (queue == nullptr || w.task_ == nullptr) return {};
+  const task_record& t = *w.task_;
+  const auto what = static_cast<wait_code>(queue->whose_ & 15U);
+  if (what == wait_code::join) return {what, holder_of(*queue, t, t.joiners).task().value};
+  if (what == wait_code::close) return {what, holder_of(*queue, *t.region, t.region->closers).id.value};
+  const std::uint32_t cell = queue->whose_ >> 4;
+  return {what, 0, cell == 0 ? nullptr : static_cast<const thing*>(cell_at(k, cell - 1))};
 }
 
 void extension::take_down(kernel& k, slab_key key, const thing_order& order, void* block) noexcept {

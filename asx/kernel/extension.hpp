@@ -104,6 +104,22 @@ class ASX_API extension {
   [[nodiscard]] static thing_room make_room(kernel& k, region_handle region, const thing_order& order) noexcept;
   /// After the record was constructed in `room.cell`: gives it its number and puts it into the region.
   static void settle_in(thing& made, const thing_room& room, const thing_order& order) noexcept;
+  /// Once it is settled: what those wait for who stand in that queue of it.
+  static void name_queue(wait_queue& queue, wait_code what, const thing& of) noexcept;
+  /// Once its making is told: its name goes into the journal, behind a noun where its number alone does not say what it
+  /// is.
+  static void note_name(const thing& made, type_tag tag, std::string_view noun = {}) noexcept;
+  /// While there are faults and a strike is asked for: whom it is about; null where that is nobody.
+  [[nodiscard]] static task_handle struck_task(const kernel& k) noexcept {
+    return k.current_ != nullptr ? kernel::handle_of(*k.current_) : k.polled_last_;
+  }
+  /// What a waiter waits for, for lists.
+  struct told_wait {
+    wait_code what = wait_code::other;
+    std::uint64_t object = 0;      // The number of the task or region; of others while it is not known, 0.
+    const owned* thing = nullptr;  // Or the thing.
+  };
+  [[nodiscard]] static told_wait told(const kernel& k, const waiter& w) noexcept;
   /// Cell and block back, after the caller has destroyed the record and taken it out of its region.
   static void take_down(kernel& k, slab_key key, const thing_order& order, void* block) noexcept;
   /// References find nothing from now on; the record is still there.

@@ -38,12 +38,14 @@ struct owned_ops {
   void (*finalize)(owned& self, kernel& k) noexcept;
   /// True when nothing is left in it that a run could still deliver.
   bool (*is_drained)(const owned& self) noexcept;
-  /// One line for reports.
+  /// One line for reports: what it is called, then, from a piece that begins with two blanks, how it is.
   void (*describe)(const owned& self, const text_port& out);
   /// What a refusal must not change; null: nothing that can be seen.
   void (*hash)(const owned& self, digest_stream& out) noexcept = nullptr;
   /// How many events finalize may say at most; null: one.
   std::uint64_t (*events)(const owned& self) noexcept = nullptr;
+  /// True while somebody stands in a queue of it; null: nobody ever does.
+  bool (*is_awaited)(const owned& self) noexcept = nullptr;
 };
 
 struct owned : list_hook<struct owned_tag> {
@@ -107,7 +109,8 @@ class ASX_API wait_queue {
   /// Called after a waiter has left by itself or with its task: not when it was served or removed by the owner.
   using left_function = void (*)(wait_queue& self, waiter& w, waiter_name who, leave_code how) noexcept;
 
-  explicit wait_queue(left_function left = nullptr) noexcept : left_(left) {}
+  explicit wait_queue(left_function left = nullptr, wait_code what = wait_code::other) noexcept
+      : left_(left), whose_(static_cast<std::uint32_t>(what)) {}
   wait_queue(const wait_queue&) = delete;
   wait_queue& operator=(const wait_queue&) = delete;
 
@@ -133,6 +136,9 @@ class ASX_API wait_queue {
   intrusive_list<waiter, waiter_tag> list_;
   left_function left_;
   std::uint32_t size_ = 0;
+  // For lists: what somebody waits for who stands here, a wait_code in four bits; above them the cell of the thing whose
+  // queue it is, counted from 1.
+  std::uint32_t whose_;
 };
 
 struct cleanup_hook;

@@ -18,7 +18,8 @@ using detail::obligation_record;
 using detail::region_record;
 using detail::task_record;
 
-constexpr std::uint32_t most_sites = 8;  // Of one line: awaits nest without a bound.
+constexpr std::uint32_t most_sites = 8;  // Of one line: awaits nest without a bound,
+constexpr std::uint32_t most_waits = 8;  // and so do selects.
 
 // Whichever thread does: where there are several, the record says so, and where there is one, the kernel.
 bool is_being_polled(const kernel& k, const task_record& t) noexcept {
@@ -97,6 +98,19 @@ void write_ending(const text_port& out, const kernel& k, const task_outcome& o) 
   if (o.is_panicked() && !o.panic().text.empty()) out << " \"" << o.panic().text << "\"";
 }
 
+// What it is called, of the line that tells how it is.
+void write_title(const text_port& out, const owned& thing) {
+  struct title {
+    const text_port& out;
+    bool is_over = false;
+  } head{out};
+  thing.ops->describe(thing, {&head, [](void* self, std::string_view piece) {
+                                auto& h = *static_cast<title*>(self);
+                                h.is_over = h.is_over || (piece.size() > 1 && piece[0] == ' ' && piece[1] == ' ');
+                                if (!h.is_over) h.out << piece;
+                              }});
+}
+
 // What kind of thing it is that a task waits for: a number alone does not say.
 std::string_view thing_of(wait_code what) noexcept {
   switch (what) {
@@ -110,6 +124,37 @@ std::string_view thing_of(wait_code what) noexcept {
   }
 }
 
+// All of them would do: a select has as many as it has branches, and a limit of time is a timer besides. What leaves
+// neither a place in a queue nor a timer is told when it was the last that was asked for.
+void write_waits(const text_port& out, const kernel& k, const task_record& t) {
+  std::uint32_t told = 0;
+  const auto begin_next = [&] {
+    out << (told == 0 ? "waits for " : ", or ");
+    return ++told <= most_waits;
+  };
+  for (const waiter* w = t.waits.front(); w != nullptr && told <= most_waits; w = t.waits.after(*w)) {
+    if (!begin_next()) return out("...");
+    const extension::told_wait wait = extension::told(k, *w);
+    out << name(wait.what);
+    if (wait.thing != nullptr) {
+      out << " ";
+      write_title(out, *wait.thing);
+    } else {
+      out << thing_of(wait.what);
+      if (wait.object != 0) out << " " << wait.object;
+    }
+  }
+  for (const detail::timer_record* timer = t.timers.front(); timer != nullptr; timer = t.timers.after(*timer)) {
+    if (!begin_next()) return out("...");
+    out << "timer " << timer->wheel.id;
+  }
+  const auto last = static_cast<wait_code>(t.waits_for);
+  if (told != 0 && last != wait_code::foreign) return;
+  static_cast<void>(begin_next());
+  if (last == wait_code::other) return out("a wake");
+  out << name(last) << thing_of(last) << " " << t.waits_on;
+}
+
 void write_doing(const text_port& out, const kernel& k, const task_record& t) {
   if (t.state == task_state::completed) {
     out << "held: ";
@@ -119,14 +164,7 @@ void write_doing(const text_port& out, const kernel& k, const task_record& t) {
   if (t.is_held_back) return out("held back: out of polls while the cancel queue is full");
   if (is_being_polled(k, t)) return out("being polled");
   if (t.is_leaving) return out("waits for the regions that it owns, then ends");
-  const auto what = static_cast<wait_code>(t.waits_for);
-  if (what == wait_code::other) {  // Woken by something else, a task may still have a timer from before.
-    out << "waits for a wake";
-    if (const detail::timer_record* const timer = t.timers.front(); timer != nullptr)
-      out << ", or for timer " << timer->wheel.id;
-    return;
-  }
-  out << "waits for " << name(what) << thing_of(what) << " " << t.waits_on;
+  write_waits(out, k, t);
 }
 
 void write_place(const text_port& out, const std::source_location& site) {
@@ -280,7 +318,8 @@ void write_survivors(const text_port& out, const kernel& k) {
       end_line();
     }
     for (const owned* o = r.things.front(); o != nullptr; o = r.things.after(*o)) {
-      if (o->ops->is_drained(*o)) continue;
+      const bool is_awaited = o->ops->is_awaited != nullptr && o->ops->is_awaited(*o);
+      if (o->ops->is_drained(*o) && !is_awaited) continue;
       o->ops->describe(*o, out);
       end_line();
     }

@@ -13,7 +13,10 @@ status notify_core::create(kernel& k, region_handle region, std::string_view cal
   if (room.code != status::ok) return room.code;
   out = new (room.cell) notify_core(k, called, order);
   extension::settle_in(*out, room, order);
+  extension::name_queue(out->waiting_, wait_code::sync, *out);
+  extension::name_queue(out->told_, wait_code::sync, *out);
   extension::note(k, event_kind::sync_created, out->number, out->region_number, 0, extension::caller(k));
+  extension::note_name(*out, sync_tag, "notify");
   return status::ok;
 }
 
@@ -128,6 +131,10 @@ bool notify_core::is_drained(const owned&) noexcept {
   return true;
 }
 
+bool notify_core::is_awaited(const owned& self) noexcept {
+  return !static_cast<const notify_core&>(self).waiting_.empty();
+}
+
 void notify_core::describe(const owned& self, const text_port& out) {
   const auto& n = static_cast<const notify_core&>(self);
   out << "notify " << n.number;
@@ -152,7 +159,7 @@ std::uint64_t notify_core::events(const owned& self) noexcept {
 }
 
 const owned_ops notify_core::ops_table{&notify_core::take_down, &notify_core::is_drained, &notify_core::describe,
-                                       &notify_core::hash, &notify_core::events};
+                                       &notify_core::hash,      &notify_core::events,     &notify_core::is_awaited};
 
 status notify::create(kernel& k, region_handle region, notify& out, std::string_view name) noexcept {
   notify_core* core = nullptr;

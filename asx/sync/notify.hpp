@@ -57,6 +57,7 @@ class ASX_API notify_core final : public thing {
   ~notify_core() = default;
   static void take_down(owned& self, kernel& k) noexcept;
   static bool is_drained(const owned& self) noexcept;
+  static bool is_awaited(const owned& self) noexcept;
   static void describe(const owned& self, const text_port& out);
   static void hash(const owned& self, digest_stream& out) noexcept;
   static std::uint64_t events(const owned& self) noexcept;

@@ -17,7 +17,9 @@ status semaphore_core::create(kernel& k, region_handle region, std::uint64_t uni
   if (room.code != status::ok) return room.code;
   out = new (room.cell) semaphore_core(k, called, units, value, order, room.block);
   extension::settle_in(*out, room, order);
+  extension::name_queue(out->waiters_, wait_code::sync, *out);
   extension::note(k, event_kind::sync_created, out->number, out->region_number, units, extension::caller(k));
+  extension::note_name(*out, sync_tag, out->noun());
   return status::ok;
 }
 
@@ -251,9 +253,13 @@ bool semaphore_core::is_drained(const owned&) noexcept {
   return true;  // What is held is an obligation, and told as one.
 }
 
+bool semaphore_core::is_awaited(const owned& self) noexcept {
+  return !static_cast<const semaphore_core&>(self).waiters_.empty();
+}
+
 void semaphore_core::describe(const owned& self, const text_port& out) {
   const auto& s = static_cast<const semaphore_core&>(self);
-  out << (s.block_ != nullptr ? "mutex " : "semaphore ") << s.number;
+  out << s.noun() << " " << s.number;
   if (!s.name.view().empty()) out << " '" << s.name.view() << "'";
   out << "  " << s.left_ << " of " << s.total_ << " left, " << s.waiters_.size() << " waiting";
   if (s.is_closed_) out << ", closed";
@@ -274,7 +280,8 @@ std::uint64_t semaphore_core::events(const owned& self) noexcept {
 }
 
 const owned_ops semaphore_core::ops_table{&semaphore_core::take_down, &semaphore_core::is_drained,
-                                          &semaphore_core::describe, &semaphore_core::hash, &semaphore_core::events};
+                                          &semaphore_core::describe,  &semaphore_core::hash,
+                                          &semaphore_core::events,    &semaphore_core::is_awaited};
 
 void semaphore_core::inspect(semaphore_report& out) const noexcept {
   out = {total_, left_, waiters_.size(), is_closed_};

@@ -119,8 +119,11 @@ class ASX_API semaphore_core final : public thing {
                  const thing_order& order, void* block) noexcept;
   ~semaphore_core() = default;
 
+  /// What reports call it by.
+  [[nodiscard]] std::string_view noun() const noexcept { return block_ != nullptr ? "mutex" : "semaphore"; }
   static void take_down(owned& self, kernel& k) noexcept;
   static bool is_drained(const owned& self) noexcept;
+  static bool is_awaited(const owned& self) noexcept;
   static void describe(const owned& self, const text_port& out);
   static void hash(const owned& self, digest_stream& out) noexcept;
   static std::uint64_t events(const owned& self) noexcept;

@@ -155,7 +155,7 @@ struct task_lines : place, list_hook<struct region_tasks_tag>, list_hook<struct 
   status failure_code = status::ok;   // What the poll that says error means by it.
 
   intrusive_list<cleanup_hook, cleanup_tag> cleanups;
-  wait_queue joiners;
+  wait_queue joiners{nullptr, wait_code::join};
   intrusive_list<region_record, struct owner_tag> owned_regions;
 };
 
@@ -264,7 +264,7 @@ struct region_record : list_hook<struct sibling_tag>, list_hook<owner_tag>, list
   std::uint64_t leaked = 0;
   intrusive_list<owned, owned_tag> things;
   intrusive_list<timer_record, timer_owner_tag> timers;
-  wait_queue closers;
+  wait_queue closers{nullptr, wait_code::close};
   outcome_fold fold;
   struct arena_chunk* arena = nullptr;
   std::uint64_t arena_bytes = 0;
