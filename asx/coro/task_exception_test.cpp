@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <source_location>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -84,6 +85,35 @@ TEST(coro_exceptions, that_leave_a_task_panic_it_with_type_and_text) {
   ASSERT_EQ(number.handle.take(how), status::ok);
   ASSERT_TRUE(how.is_panicked());
   EXPECT_EQ(how.panic().text, "an exception that is no std::exception");
+}
+
+// Where something was thrown nobody knows, but where the task was spawned, and where a panic was said.
+TEST(coro_exceptions, that_nobody_joined_are_told_with_the_place_of_their_task) {
+  std::uint32_t line = 0;
+  const auto lost = run([&line](cx c) -> task<> {
+    const auto child = [](cx) -> task<> {
+      co_await yield();
+      throw no_such_order("order 7");
+    };
+    line = std::source_location::current().line() + 1;
+    co_await start(c, child);
+  });
+  const std::string spawned =
+      "order 7, in task 2, spawned at task_exception_test.cpp:" + std::to_string(line) + ", which nobody joined";
+  EXPECT_NE(lost.text.find(spawned), std::string::npos) << lost.text << "\nhas not " << spawned;
+
+  const auto said = run([&line](cx c) -> task<> {
+    line = std::source_location::current().line() + 1;
+    c.panic("boom");
+    co_return;
+  });
+  EXPECT_EQ(said.text, "panicked: boom at task_exception_test.cpp:" + std::to_string(line));
+
+  const auto thrown = run([](cx) -> task<> {
+    co_await yield();
+    throw no_such_order("order 7");
+  });
+  EXPECT_EQ(thrown.text.find(".hpp"), std::string::npos) << "no place of asx's own: " << thrown.text;
 }
 
 TEST(coro_exceptions, are_an_outcome_for_who_attempts_the_child) {

@@ -255,6 +255,8 @@ class ASX_API kernel {
     outcome_kind kind = outcome_kind::ok;
     error failure{status::ok, 0};
     cause_ref panic_text{};
+    std::source_location panic_site;  // Where it said so; where it was spawned, when it threw.
+    bool is_where_spawned = false;
   };
   [[nodiscard]] const unheard_end& unheard() const noexcept { return unheard_; }
   /// The limit that refused something last, how much it is, and who had asked; of none, that nothing was refused for a

@@ -320,9 +320,14 @@ void kernel::tell_failure(task_record& t, std::uint64_t ended) noexcept {
 
 // The first one, but a panic before an err.
 void kernel::keep_unheard(const task_record& t) noexcept {
-  const bool is_worse = t.result.kind == outcome_kind::panicked && unheard_.kind == outcome_kind::err;
+  const bool is_panic = t.result.kind == outcome_kind::panicked;
+  const bool is_worse = is_panic && unheard_.kind == outcome_kind::err;
   if (unheard_.task.value != 0 && !is_worse) return;
-  unheard_ = {t.task(), t.name, t.result.kind, {t.result.code, t.result.word}, {}};
+  unheard_ = {t.task(), t.name, t.result.kind, {t.result.code, t.result.word}, {}, {}};
+  if (is_panic) {
+    unheard_.panic_site = t.panic_site;
+    unheard_.is_where_spawned = t.panic_site.line() == t.site.line() && t.panic_site.file_name() == t.site.file_name();
+  }
   if (!t.has_panic_text || causes_.find(t.panic_text) == nullptr) return;
   causes_.retain(t.panic_text);
   unheard_.panic_text = t.panic_text;
