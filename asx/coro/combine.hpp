@@ -31,6 +31,7 @@
 #include <cstdint>
 #include <iterator>
 #include <optional>
+#include <source_location>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -94,9 +95,9 @@ struct contest {
   std::size_t last = 0;
 
   template <class... Fs>
-  void start(cx c, Fs&... fs) {
+  void start(cx_here at, Fs&... fs) {
     std::size_t i = 0;
-    ((all[i++] = spawn(c, std::move(fs))), ...);
+    ((all[i++] = spawn(at, std::move(fs))), ...);
   }
   [[nodiscard]] outcome_kind kind_of(std::size_t i) const noexcept {
     task_outcome out;
@@ -183,13 +184,14 @@ inline ending ending_of(const outcome<unit>& how) noexcept {
 
 template <class... Fs>
   requires(coroutine_function<Fs> && ...)
-task<std::tuple<outcome_in<result_of<Fs>>...>> run_join_all(cx c, Fs... fs) {
+task<std::tuple<outcome_in<result_of<Fs>>...>> run_join_all(cx c, std::source_location site, Fs... fs) {
   co_await unlisted{};
   std::tuple<spawn_result<result_of<Fs>>...> all;
   auto tasks = std::make_tuple(std::move(fs)...);
-  const auto how = co_await attempt(region(c, judged_by_body, [&all, &tasks](cx r) -> task<> {
+  const auto how = co_await attempt(region({c, site}, judged_by_body, [&all, &tasks, site](cx r) -> task<> {
+    co_await unlisted{};
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      ((std::get<I>(all) = spawn(r, std::move(std::get<I>(tasks)))), ...);
+      ((std::get<I>(all) = spawn({r, site}, std::move(std::get<I>(tasks)))), ...);
     }(std::index_sequence_for<Fs...>{});
     co_return;
   }));
@@ -206,14 +208,15 @@ task<std::tuple<outcome_in<result_of<Fs>>...>> run_join_all(cx c, Fs... fs) {
 
 // `NeedsOk`: who ends otherwise is passed over, as long as somebody is left. A panic decides, whatever is asked for.
 template <bool NeedsOk, class F, class... Fs>
-task<outcome_in<result_of<F>>> run_race(cx c, F f, Fs... fs) {
+task<outcome_in<result_of<F>>> run_race(cx c, std::source_location site, F f, Fs... fs) {
   co_await unlisted{};
   using value = result_of<F>;
   constexpr std::size_t count = 1 + sizeof...(Fs);
   contest<value, count> all;
   auto tasks = std::make_tuple(std::move(f), std::move(fs)...);
-  const auto how = co_await attempt(region(c, judged_by_body, [&all, &tasks](cx r) -> task<> {
-    std::apply([&](auto&... one) { all.start(r, one...); }, tasks);
+  const auto how = co_await attempt(region({c, site}, judged_by_body, [&all, &tasks, site](cx r) -> task<> {
+    co_await unlisted{};
+    std::apply([&](auto&... one) { all.start({r, site}, one...); }, tasks);
     for (std::size_t ended = 0; ended < count; ++ended) {
       const std::size_t i = co_await typename contest<value, count>::next_op(all);
       const outcome_kind kind = all.kind_of(i);
@@ -234,7 +237,9 @@ task<outcome_in<result_of<F>>> run_race(cx c, F f, Fs... fs) {
 }
 
 template <class F, class... Fs>
-task<quorum_result<typename spawned<result_of<F>>::stored, 1 + sizeof...(Fs)>> run_quorum(cx c, std::size_t enough, F f,
+task<quorum_result<typename spawned<result_of<F>>::stored, 1 + sizeof...(Fs)>> run_quorum(cx c,
+                                                                                          std::source_location site,
+                                                                                          std::size_t enough, F f,
                                                                                           Fs... fs) {
   co_await unlisted{};
   using value = result_of<F>;
@@ -243,17 +248,19 @@ task<quorum_result<typename spawned<result_of<F>>::stored, 1 + sizeof...(Fs)>> r
   auto tasks = std::make_tuple(std::move(f), std::move(fs)...);
   std::size_t yes = 0;
   std::array<bool, count> counted{};
-  const auto how = co_await attempt(region(c, judged_by_body, [&all, &tasks, &yes, &counted, enough](cx r) -> task<> {
-    std::apply([&](auto&... one) { all.start(r, one...); }, tasks);
-    for (std::size_t ended = 0; yes < enough && ended + enough <= count + yes && ended < count; ++ended) {
-      const std::size_t i = co_await typename contest<value, count>::next_op(all);
-      const outcome_kind kind = all.kind_of(i);
-      counted[i] = kind == outcome_kind::ok;
-      if (counted[i]) ++yes;
-      if (kind == outcome_kind::panicked) break;
-    }
-    co_await typename contest<value, count>::stop_op(all);
-  }));
+  const auto how =
+      co_await attempt(region({c, site}, judged_by_body, [&all, &tasks, &yes, &counted, enough, site](cx r) -> task<> {
+        co_await unlisted{};
+        std::apply([&](auto&... one) { all.start({r, site}, one...); }, tasks);
+        for (std::size_t ended = 0; yes < enough && ended + enough <= count + yes && ended < count; ++ended) {
+          const std::size_t i = co_await typename contest<value, count>::next_op(all);
+          const outcome_kind kind = all.kind_of(i);
+          counted[i] = kind == outcome_kind::ok;
+          if (counted[i]) ++yes;
+          if (kind == outcome_kind::panicked) break;
+        }
+        co_await typename contest<value, count>::stop_op(all);
+      }));
   coro_root& asks = co_await own_root{};
   std::optional<panic_note> said;
   if (const std::size_t i = all.panicked(); i != count) note_panic(all.all[i], said);
@@ -307,13 +314,14 @@ using item_place =
                        std::add_pointer_t<std::iter_reference_t<Iterator>>, std::optional<std::iter_value_t<Iterator>>>;
 
 template <class Range, class F>
-task<> run_for_each(cx c, Range items, std::uint32_t limit, F f) {
+task<> run_for_each(cx c, std::source_location site, Range items, std::uint32_t limit, F f) {
   co_await unlisted{};
   if (limit == 0) co_await fail(status::invalid_argument);
   auto next = std::begin(items);
   const auto end = std::end(items);
   using place = item_place<decltype(next)>;
-  co_await region(c, [&next, &end, &f, limit](cx r) -> task<> {
+  co_await region({c, site}, [&next, &end, &f, limit, site](cx r) -> task<> {
+    co_await unlisted{};
     const auto is_over = [&next, &end](cx w) {
       const inside here(w.kernel());  // They share the place, and may be on several workers.
       return next == end;
@@ -332,13 +340,14 @@ task<> run_for_each(cx c, Range items, std::uint32_t limit, F f) {
       }
     };
     const auto work = [pick, &f](cx w) -> task<> {  // They outlive the body, and not what is around the block.
-      while (auto item = pick(w)) {                 // asx: bounded by the range
+      co_await unlisted{};
+      while (auto item = pick(w)) {  // asx: bounded by the range
         co_await f(w, *item);
         co_await checkpoint();
       }
     };
     for (std::uint32_t i = 0; i < limit && !is_over(r); ++i) {
-      const auto s = spawn(r, work);
+      const auto s = spawn({r, site}, work);
       if (s.code != status::ok && i == 0) co_await fail(s.code);
       if (s.code != status::ok) break;  // Fewer at once is slower, not wrong.
       co_await yield();
@@ -436,33 +445,33 @@ consteval bool explain_for_each() noexcept {
 /// The outcomes of all, in the order given, when all have ended.
 template <class... Fs>
   requires detail::children<Fs...>
-auto join_all(cx c, Fs&&... fs) {
+auto join_all(cx_here at, Fs&&... fs) {
   (detail::check_function<Fs>(), ...);
-  return detail::run_join_all<std::decay_t<Fs>...>(c, std::forward<Fs>(fs)...);
+  return detail::run_join_all<std::decay_t<Fs>...>(at.c, at.site, std::forward<Fs>(fs)...);
 }
 
 /// The outcome of the first that ends, whatever it is.
 template <class... Fs>
   requires detail::rivals<Fs...>
-auto race(cx c, Fs&&... fs) {
+auto race(cx_here at, Fs&&... fs) {
   (detail::check_function<Fs>(), ...);
-  return detail::run_race<false, std::decay_t<Fs>...>(c, std::forward<Fs>(fs)...);
+  return detail::run_race<false, std::decay_t<Fs>...>(at.c, at.site, std::forward<Fs>(fs)...);
 }
 
 /// The outcome of the first that ends ok; of the last, when none does.
 template <class... Fs>
   requires detail::rivals<Fs...>
-auto first_ok(cx c, Fs&&... fs) {
+auto first_ok(cx_here at, Fs&&... fs) {
   (detail::check_function<Fs>(), ...);
-  return detail::run_race<true, std::decay_t<Fs>...>(c, std::forward<Fs>(fs)...);
+  return detail::run_race<true, std::decay_t<Fs>...>(at.c, at.site, std::forward<Fs>(fs)...);
 }
 
 /// Until `enough` have ended ok, or it cannot be reached any more.
 template <class... Fs>
   requires detail::rivals<Fs...>
-auto quorum(cx c, std::size_t enough, Fs&&... fs) {
+auto quorum(cx_here at, std::size_t enough, Fs&&... fs) {
   (detail::check_function<Fs>(), ...);
-  return detail::run_quorum<std::decay_t<Fs>...>(c, enough, std::forward<Fs>(fs)...);
+  return detail::run_quorum<std::decay_t<Fs>...>(at.c, at.site, enough, std::forward<Fs>(fs)...);
 }
 
 /// `f(cx)` until it ends ok, at most `attempts` times; ends with the last failure.
@@ -476,10 +485,10 @@ auto retry(cx c, retry_policy how, F&& f) {
 /// `f(cx, item)` for every item, at most `limit` at once; ends with the first failure. Items are kept until then.
 template <class Range, class F>
   requires detail::items_of<Range> && detail::worker_of<Range, F>
-auto for_each(cx c, Range&& items, std::uint32_t limit, F&& f) {
+auto for_each(cx_here at, Range&& items, std::uint32_t limit, F&& f) {
   detail::check_value<Range>();
   detail::check_function<F>();
-  return detail::run_for_each<std::decay_t<Range>, std::decay_t<F>>(c, std::forward<Range>(items), limit,
+  return detail::run_for_each<std::decay_t<Range>, std::decay_t<F>>(at.c, at.site, std::forward<Range>(items), limit,
                                                                     std::forward<F>(f));
 }
 

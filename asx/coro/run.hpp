@@ -58,16 +58,19 @@ auto run_to_end(runtime& rt, std::uint64_t max_steps, bool ends_all, F&& f, Args
   using stored = typename spawned<value>::stored;
   run_outcome<value> out;
   spawn_result<value> first;
+  constexpr std::source_location nowhere{};  // A place in here would tell nobody anything.
 #if defined(__cpp_exceptions)
   try {
-    first = spawn_in(rt.kernel(), rt.root(), {.name = "main"}, std::forward<F>(f), std::forward<Args>(args)...);
+    first = spawn_in(rt.kernel(), rt.root(), {.name = "main", .site = nowhere}, std::forward<F>(f),
+                     std::forward<Args>(args)...);
   } catch (...) {  // An argument that could not be moved, a function that is no coroutine.
     out.text = words_of_exception();
     out.result = outcome<stored>::panicked({"see text", {}, 0});
     return out;
   }
 #else
-  first = spawn_in(rt.kernel(), rt.root(), {.name = "main"}, std::forward<F>(f), std::forward<Args>(args)...);
+  first = spawn_in(rt.kernel(), rt.root(), {.name = "main", .site = nowhere}, std::forward<F>(f),
+                   std::forward<Args>(args)...);
 #endif
   if (first.code != status::ok) {
     out.result = outcome<stored>::err({first.code, 0});

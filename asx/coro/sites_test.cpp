@@ -312,6 +312,105 @@ TEST(sites, coroutines_that_await_each_other_are_told_innermost_first_and_none_o
   expect_each_stands(children());
 }
 
+// What a combinator starts was started by the line that awaits it, and asx's own work has no place in a program.
+TEST(sites, no_line_of_asx_is_told_of_what_a_combinator_starts) {
+  trail elsewhere;
+  std::uint32_t line = 0;
+  const auto here = [&line](std::source_location at = std::source_location::current()) { line = at.line() + 1; };
+  const auto other = [&elsewhere](cx m) { return waits_and_gives(m, &elsewhere); };
+  struct combined {
+    const char* name;
+    std::function<task<>(cx)> run;
+  };
+  const combined all[] = {{"join_all",
+                           [&](cx c) -> task<> {
+                             here();
+                             static_cast<void>(co_await join_all(c, other, other));
+                           }},
+                          {"race",
+                           [&](cx c) -> task<> {
+                             here();
+                             static_cast<void>(co_await race(c, other, other));
+                           }},
+                          {"first_ok",
+                           [&](cx c) -> task<> {
+                             here();
+                             static_cast<void>(co_await first_ok(c, other, other));
+                           }},
+                          {"quorum",
+                           [&](cx c) -> task<> {
+                             here();
+                             static_cast<void>(co_await quorum(c, 1, other, other));
+                           }},
+                          {"for_each", [&](cx c) -> task<> {
+                             const auto nap = [](cx, int) -> task<> { co_await sleep(hour); };
+                             const std::array<int, 2> items{1, 2};
+                             here();
+                             co_await for_each(c, items, 2, nap);
+                           }}};
+  for (const combined& kind : all) {
+    SCOPED_TRACE(kind.name);
+    runtime rt;
+    auto made = spawn_in(rt.kernel(), rt.root(), {.name = "waits"}, kind.run);
+    rt.run_until_idle();
+    const std::string tasks = describe_tasks(rt.kernel());
+    EXPECT_FALSE(has(tasks, ".hpp")) << tasks;
+    const std::string spawned = "  spawned sites_test.cpp:" + std::to_string(line) + "  in region 2";
+    const std::size_t first = tasks.find(spawned);
+    ASSERT_NE(first, std::string::npos) << spawned << " is not in\n" << tasks;
+    EXPECT_NE(tasks.find(spawned, first + 1), std::string::npos) << "both of them\n" << tasks;
+    made.handle.drop();
+    EXPECT_TRUE(rt.shutdown().is_quiescent());
+  }
+}
+
+TEST(sites, the_first_task_of_a_program_was_spawned_nowhere) {
+  runtime rt;
+  std::string seen;
+  const auto out = run_in(rt, [&seen](cx c) -> task<> {
+    seen = describe_tasks(c.kernel());
+    co_return;
+  });
+  EXPECT_TRUE(out.is_ok());
+  EXPECT_TRUE(has(seen, "task 1 'main'  running, being polled")) << seen;
+  EXPECT_FALSE(has(seen, ".hpp")) << seen;
+}
+
+// A list that names one branch of a select, or a number without its name, sends whoever reads it elsewhere.
+TEST(sites, a_select_is_told_with_all_that_it_waits_for_by_their_names) {
+  runtime rt;
+  auto [code, tx, rx] = channel<int>(rt.kernel(), rt.root(), 1, "jobs");
+  auto [full_code, full_tx, full_rx] = channel<int>(rt.kernel(), rt.root(), 1, "out");
+  ASSERT_EQ(full_tx.try_send(1).code, status::ok);
+  mutex<int> stock;
+  notify stop;
+  ASSERT_EQ(mutex<int>::create(rt.kernel(), rt.root(), stock, "stock", 0), status::ok);
+  ASSERT_EQ(notify::create(rt.kernel(), rt.root(), stop, "stop"), status::ok);
+  auto holder = spawn_in(rt.kernel(), rt.root(), {.name = "holder"}, [&stock](cx) -> task<> {
+    const auto held = co_await lock(stock);
+    co_await sleep(hour);
+  });
+  rt.run_until_idle();
+  auto made = spawn_in(rt.kernel(), rt.root(), {.name = "server"}, [&](cx) -> task<> {
+    static_cast<void>(
+        co_await select(recv(rx), reserve(full_tx), lock(stock), wait(stop), join(holder.handle), sleep(hour)));
+  });
+  rt.run_until_idle();
+  const std::string wanted =
+      "waits for a message of channel 1 'jobs', or a slot of channel 2 'out', or a turn of mutex 1 'stock', or a turn "
+      "of "
+      "notify 2 'stop', or the end of task 1, or timer 2 at sites_test.cpp:";
+  EXPECT_TRUE(has(line_of(rt, "server"), wanted)) << line_of(rt, "server");
+  const std::string json = describe_tree_json(rt.kernel());
+  EXPECT_TRUE(has(json, "waits for a message of channel 1 'jobs', or a slot")) << json;
+  const std::string left = describe_survivors(rt.kernel());
+  EXPECT_TRUE(has(left, "channel 1 'jobs'  open  0 queued")) << "empty, and somebody waits there\n" << left;
+  EXPECT_TRUE(has(left, "notify 2 'stop'  1 waiting")) << left;
+  made.handle.drop();
+  holder.handle.drop();
+  EXPECT_TRUE(rt.shutdown().is_quiescent());
+}
+
 TEST(sites, tasks_of_a_block_have_places_of_their_own) {
   runtime rt;
   trail block;

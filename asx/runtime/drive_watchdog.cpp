@@ -1,6 +1,7 @@
 #include "asx/runtime/drive_watchdog.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -81,9 +82,13 @@ namespace {
 
 void print(void*, const running_poll& p, duration so_far) noexcept {
   const char* const slash = std::strrchr(p.file, '/');
-  std::fprintf(stderr, "asx: task %llu '%s' is being polled for %llu ms (spawned at %s:%u); %s\n",
+  std::array<char, 128> spawned{};
+  if (p.line != 0) {  // The first task of a program has no such place.
+    std::snprintf(spawned.data(), spawned.size(), " (spawned at %s:%u)", slash == nullptr ? p.file : slash + 1, p.line);
+  }
+  std::fprintf(stderr, "asx: task %llu '%s' is being polled for %llu ms%s; %s\n",
                static_cast<unsigned long long>(p.task.value), p.name.data(),
-               static_cast<unsigned long long>(so_far.ns / 1'000'000), slash == nullptr ? p.file : slash + 1, p.line,
+               static_cast<unsigned long long>(so_far.ns / 1'000'000), spawned.data(),
                p.is_alone ? "nobody else runs meanwhile" : "its worker runs nobody else meanwhile");
 }
 
