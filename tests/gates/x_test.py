@@ -57,7 +57,7 @@ class x_script(unittest.TestCase):
     def test_soak_names_its_parts(self):
         code, out, err = x("soak", "--list")
         self.assertEqual(code, 0, err)
-        self.assertLessEqual({"release", "s390x", "models", "stress", "mutate"}, set(out.split()))
+        self.assertLessEqual({"release", "s390x", "models", "interleave", "stress", "stress-tsan", "stress-asan", "mutate"}, set(out.split()))
 
     def test_an_unknown_fault_or_component_is_told(self):
         self.assert_usage(["mutate", "--list", "--only", "whel"], "unknown component 'whel'", "wheel")

@@ -1,6 +1,6 @@
 // Laws 1 to 4 of asx/base/favoured_lock.hpp. In every interleaving, with three stale reads of each thread: two threads
 // of one round, a favourite that goes deeper, a seat that is made inside. Two threads of two rounds, three threads, and
-// those that give way are tried with few preemptions - two to four, two more under ASX_INTERLEAVE_LONG - and one stale
+// those that give way are tried with few preemptions - two to four, more under ASX_INTERLEAVE_LONG - and one stale
 // read of each thread: what needs more of either is not found here, and tests/stress draws it.
 #include "asx/base/favoured_lock.hpp"
 
@@ -56,14 +56,14 @@ struct counters : world {
 };
 
 // Two rounds in every order would be too many: those with few changes are seen, with one stale read each.
-limits few() {
-  return {.executions = 20'000'000, .preemptions = is_long() ? 6U : 4U, .stale_reads = 1};
+limits few(unsigned preemptions) {
+  return {.executions = 20'000'000, .preemptions = preemptions, .stale_reads = 1};
 }
 
 TEST(interleave_favour, the_favourite_and_another_one_take_turns_and_see_what_the_other_wrote) {  // laws 1 and 2
   const verdict once = explore<counters<atomic, machine, 2, 1>>(2);
   EXPECT_TRUE(once.holds) << once.story;
-  const verdict v = explore<counters<atomic, machine, 2, 2>>(2, few());
+  const verdict v = explore<counters<atomic, machine, 2, 2>>(2, few(is_long() ? 6 : 4));
   EXPECT_TRUE(v.holds) << v.story;
   EXPECT_GT(v.executions, 1'000U);
   RecordProperty("executions", std::to_string(v.executions));
@@ -72,7 +72,7 @@ TEST(interleave_favour, the_favourite_and_another_one_take_turns_and_see_what_th
 TEST(interleave_favour, two_that_take_the_favour_from_each_other_take_turns) {  // laws 1 and 2
   const verdict once = explore<counters<atomic, machine, 2, 1, true>>(2);
   EXPECT_TRUE(once.holds) << once.story;
-  const verdict v = explore<counters<atomic, machine, 2, 2, true>>(2, few());
+  const verdict v = explore<counters<atomic, machine, 2, 2, true>>(2, few(is_long() ? 5 : 4));
   EXPECT_TRUE(v.holds) << v.story;
   RecordProperty("executions", std::to_string(v.executions));
 }
