@@ -262,9 +262,10 @@ void kernel::strike_before_poll(task_record& t) noexcept {
 }
 
 void kernel::strike_behind_poll() noexcept {
-  task_record* const t = find(std::exchange(polled_last_, {}));
-  if (t == nullptr || !may_be_struck(*t) || !has_entries_for(*t) || !strike(fault_point::cancel, t->polls)) return;
-  request_admitted(*t, {faults_.kind, faults_.message});
+  task_record* const t = find(polled_last_);
+  const bool is_met = t != nullptr && may_be_struck(*t) && has_entries_for(*t) && strike(fault_point::cancel, t->polls);
+  polled_last_ = {};
+  if (is_met) request_admitted(*t, {faults_.kind, faults_.message});
 }
 
 // ---- time ---------------------------------------------------------------------------------------------------------

@@ -38,12 +38,12 @@ namespace asx::detail {
 
 /// One run when the environment names it, else `all`.
 template <class All>
-void test_in_lab(lab_options how, const lab_body& body, All all) {
+void test_in_lab(lab_options how, const lab_body& body, All all, const char* file, int line) {
   how.has_failed = [] { return ::testing::Test::HasFailure(); };
   const char* const token = std::getenv("ASX_LAB_REPLAY");
-  if (const char* const file = std::getenv("ASX_LAB_JOURNAL"); file != nullptr) how.journal = file;
+  if (const char* const to = std::getenv("ASX_LAB_JOURNAL"); to != nullptr) how.journal = to;
   const lab_result found = token == nullptr ? all(how, body) : replay(how, token, body);
-  EXPECT_TRUE(found.is_ok) << found.report();
+  if (!found.is_ok) ADD_FAILURE_AT(file, line) << found.report();
 }
 
 /// Stops at the first finding.
@@ -59,12 +59,13 @@ lab_result sweep_each(const lab_options& how, const std::array<lab_fault, N>& fa
 
 }  // namespace asx::detail
 
-#define ASX_LAB_BODY_(suite, name, all, ...)                                                        \
-  static ::asx::task<void> suite##_##name##_body(::asx::cx c);                                      \
-  TEST(suite, name) {                                                                               \
-    ::asx::detail::test_in_lab(::asx::lab_options{__VA_ARGS__}, &suite##_##name##_body,             \
-                               [](const ::asx::lab_options& how, const ::asx::lab_body& body) all); \
-  }                                                                                                 \
+#define ASX_LAB_BODY_(suite, name, all, ...)                                                                 \
+  static ::asx::task<void> suite##_##name##_body(::asx::cx c);                                               \
+  TEST(suite, name) {                                                                                        \
+    ::asx::detail::test_in_lab(::asx::lab_options{__VA_ARGS__}, &suite##_##name##_body,                      \
+                               [](const ::asx::lab_options& how, const ::asx::lab_body& body) all, __FILE__, \
+                               __LINE__);                                                                    \
+  }                                                                                                          \
   static ::asx::task<void> suite##_##name##_body([[maybe_unused]] ::asx::cx c)
 
 #define ASX_LAB_TEST_WITH(suite, name, ...) \
@@ -74,13 +75,15 @@ lab_result sweep_each(const lab_options& how, const std::array<lab_fault, N>& fa
 #define ASX_LAB_SWEEP_WITH(suite, name, fault, ...) \
   ASX_LAB_BODY_(suite, name, { return ::asx::sweep(how, ::asx::lab_fault::fault, body); }, __VA_ARGS__)
 
-#define LAB_SWEEP(suite, name, ...)                                                                         \
-  static ::asx::task<void> suite##_##name##_body(::asx::cx c);                                              \
-  TEST(suite, name) {                                                                                       \
-    ::asx::detail::test_in_lab({}, &suite##_##name##_body,                                                  \
-                               [](const ::asx::lab_options& how, const ::asx::lab_body& body) {             \
-                                 using enum ::asx::lab_fault;                                               \
-                                 return ::asx::detail::sweep_each(how, std::to_array({__VA_ARGS__}), body); \
-                               });                                                                          \
-  }                                                                                                         \
+#define LAB_SWEEP(suite, name, ...)                                                  \
+  static ::asx::task<void> suite##_##name##_body(::asx::cx c);                       \
+  TEST(suite, name) {                                                                \
+    ::asx::detail::test_in_lab(                                                      \
+        {}, &suite##_##name##_body,                                                  \
+        [](const ::asx::lab_options& how, const ::asx::lab_body& body) {             \
+          using enum ::asx::lab_fault;                                               \
+          return ::asx::detail::sweep_each(how, std::to_array({__VA_ARGS__}), body); \
+        },                                                                           \
+        __FILE__, __LINE__);                                                         \
+  }                                                                                  \
   static ::asx::task<void> suite##_##name##_body([[maybe_unused]] ::asx::cx c)

@@ -6,8 +6,11 @@
 #include <charconv>
 #include <cinttypes>
 #include <cstdio>
+#include <optional>
+#include <source_location>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "asx/coro/run.hpp"
@@ -16,6 +19,7 @@
 #include "asx/journal/digest.hpp"
 #include "asx/journal/file.hpp"
 #include "asx/journal/why.hpp"
+#include "asx/kernel/extension.hpp"
 #include "asx/kernel/report.hpp"
 #include "asx/lab/detail/channel_accounts.hpp"
 #include "asx/lab/replay_live.hpp"
@@ -115,12 +119,34 @@ bool is_of_fault(lab_fault fault, outcome_kind how, status code) noexcept {
   }
 }
 
+std::string file_and_line(const std::source_location& site) {
+  std::string_view file = site.file_name();
+  if (const std::size_t slash = file.rfind('/'); slash != std::string_view::npos) file.remove_prefix(slash + 1);
+  return std::string(file) + ':' + std::to_string(site.line());
+}
+
+// Who it is, and where it stands; while it is polled it stands nowhere.
+std::string words_of_struck(const kernel& k, task_handle task) {
+  task_report now;
+  if (k.inspect(task, now) != status::ok) return {};
+  std::string out = "task " + std::to_string(now.id.value);
+  if (const std::string_view called = extension::name_of(k, now.id); !called.empty()) {
+    out.append(" '").append(called).append("'");
+  }
+  if (k.current_task() == now.id) return out + ", in a poll";
+  std::array<std::source_location, 1> at;
+  if (await_sites(k, task, at) != 0) return out + ", where it waits at " + file_and_line(at.front());
+  return out + (now.polls == 0 ? ", before it began" : ", behind its poll " + std::to_string(now.polls));
+}
+
 // Counts the points of a run, and strikes at one of them.
 struct injector {
   explicit injector(const plan& p) : what(p.fault), at(p.at) {}
   lab_fault what;
   std::uint64_t at;
   std::uint64_t hits = 0;
+  const kernel* of = nullptr;  // While it runs: whom a strike is about.
+  std::string struck;          // The first of them, in words.
   bool has_cancelled_body = false;
   const refusing_memory* memory = nullptr;
   std::array<std::uint64_t, 4> points{};  // By fault_point.
@@ -146,6 +172,8 @@ struct injector {
     if (p == fault_point::poll) i.most_polls = std::max(i.most_polls, polls);
     const bool is_struck = i.is_for(p) && (i.what == lab_fault::region_polls ? polls : number) == i.at;
     i.hits += is_struck ? 1 : 0;
+    if (is_struck && i.of != nullptr && i.struck.empty())
+      i.struck = words_of_struck(*i.of, extension::struck_task(*i.of));
     return is_struck;
   }
   [[nodiscard]] bool is_for(fault_point p) const noexcept {
@@ -162,6 +190,8 @@ struct injector {
 
 struct run_record {
   std::string finding;
+  std::uint64_t found_at = 0;  // The last event before the finding, or the one that is it; 0: the run's last.
+  bool was_cut_off = false;    // The ring has lost what the finding would have needed.
   digest128 digest{};
   std::vector<event> events;  // Those that the ring kept; all, when there is a file for them.
   std::uint64_t steps = 0;
@@ -191,30 +221,46 @@ std::vector<event> events_of(journal& log) {
 }
 
 // Who waits for what, and who could wake them.
-std::string knot(runtime& rt) {
+std::string knot(runtime& rt, const blocked_view& view) {
   std::string out = "blocked for ever:\n" + describe_survivors(rt.kernel());
   if (rt.kernel().foreign_holds() != 0) {
     out += "somebody outside still holds a promise; virtual time waits for no thread (R-281): let a task keep it\n";
   }
-  const std::vector<event> events = events_of(rt.journal());
   rt.kernel().for_each_region([&](const auto& r) {
     for (auto* t = r.tasks.front(); t != nullptr; t = r.tasks.after(*t)) {
-      out += why_blocked(events, t->task().value).text;
+      out += view.why_blocked(t->task().value).text;
     }
   });
   return out;
 }
 
+std::string so_many(std::uint64_t count, std::string_view what) {
+  return std::to_string(count) + ' ' + std::string(what) + (count == 1 ? "" : "s");
+}
+
+/// Events of one kind: how many, and which was the first.
+struct tally {
+  std::uint64_t count = 0;
+  std::uint64_t first = 0;     // Its subject,
+  std::uint64_t first_at = 0;  // and its number.
+  void take(const event& e) {
+    if (++count != 1) return;
+    first = e.subject;
+    first_at = e.seq;
+  }
+};
+
 // Of the whole run: the journal's ring forgets.
 struct counts {
-  std::uint64_t leaks = 0;
-  std::uint64_t forced = 0;
-  std::uint64_t panics = 0;
-  std::uint64_t first_to_panic = 0;
-  name_book of_first;  // What it said.
+  tally leaks;
+  tally forced;
+  tally panics;
+  std::uint64_t unbalanced_at = 0;
+  name_book of_first;  // What the first to panic said.
   detail::channel_accounts channels;
   bool keeps_all = false;
   std::vector<event> all;
+  std::optional<blocked_view> view;  // Of a run whose knot is to be told from its beginning.
 
   [[nodiscard]] event_sink sink() noexcept {
     return {this, [](void* self, std::span<const event> batch) noexcept {
@@ -222,52 +268,91 @@ struct counts {
             }};
   }
   void take(const event& e) {
-    leaks += e.kind == event_kind::obligation_leaked ? 1 : 0;
-    forced += e.kind == event_kind::task_force_completed ? 1 : 0;
-    if (e.kind == event_kind::task_panicked && ++panics == 1) first_to_panic = e.subject;
-    if (e.kind == event_kind::text && panics != 0 && e.subject == first_to_panic) of_first.learn(e);
+    if (e.kind == event_kind::obligation_leaked) leaks.take(e);
+    if (e.kind == event_kind::task_force_completed) forced.take(e);
+    if (e.kind == event_kind::task_panicked) panics.take(e);
+    if (e.kind == event_kind::text && panics.count != 0 && e.subject == panics.first) of_first.learn(e);
     channels.take(e);
+    if (unbalanced_at == 0 && !channels.finding().empty()) unbalanced_at = e.seq;
     if (keeps_all) all.push_back(e);
+    if (view) view->take(e);
   }
   [[nodiscard]] std::string words_of_panics(journal& log) const {
     const name_book names(events_of(log));
-    const std::string_view said = of_first.find(field_type::task, first_to_panic, text_code::panic);
+    const std::string_view said = of_first.find(field_type::task, panics.first, text_code::panic);
     std::string out;
-    append_value(out, field_type::task, first_to_panic, &names);
+    append_value(out, field_type::task, panics.first, &names);
     out += " panicked";
     if (!said.empty()) out.append(": ").append(said);
-    return panics == 1 ? out : out + ", and " + std::to_string(panics - 1) + " more panicked";
+    return panics.count == 1 ? out : out + ", and " + std::to_string(panics.count - 1) + " more panicked";
+  }
+  [[nodiscard]] std::string words_of_forced(journal& log) const {
+    const name_book names(events_of(log));
+    std::string out;
+    append_value(out, field_type::task, forced.first, &names);
+    out += " overran its cleanup budget and was completed by force";
+    return forced.count == 1 ? out : out + ", and so did " + so_many(forced.count - 1, "more task");
   }
 };
 
-void judge(runtime& rt, const lab_options& options, const counts& seen, run_record& out) {
+void judge(runtime& rt, const lab_options& options, const counts& seen, std::uint64_t unheard_at, run_record& out) {
   rt.journal().settle();
-  const std::uint64_t leaks = seen.leaks;
+  const auto find = [&out](std::string finding, std::uint64_t at) {
+    out.finding = std::move(finding);
+    out.found_at = at;
+  };
+  const std::uint64_t leaks = seen.leaks.count;
   if (out.finding.empty() && rt.kernel().unheard().kind != outcome_kind::ok && !options.may_fail) {
-    out.finding = detail::words_of_unheard(rt.kernel());
+    find(detail::words_of_unheard(rt.kernel()), unheard_at);
   }
-  if (out.finding.empty() && seen.panics != 0 && !options.may_panic) out.finding = seen.words_of_panics(rt.journal());
-  if (out.finding.empty()) out.finding = seen.channels.finding();
+  if (out.finding.empty() && seen.panics.count != 0 && !options.may_panic) {
+    find(seen.words_of_panics(rt.journal()), seen.panics.first_at);
+  }
+  if (out.finding.empty()) find(seen.channels.finding(), seen.unbalanced_at);
   if (out.finding.empty() && leaks != 0 && !options.may_leak) {
-    out.finding = std::to_string(leaks) + " obligations leaked\n" + rt.kernel().ghosts().report();
+    find(so_many(leaks, "obligation") + " leaked\n" + rt.kernel().ghosts().report(), seen.leaks.first_at);
   }
   if (out.finding.empty() && rt.kernel().ghosts().violations() != leaks && !options.may_leak) {
     out.finding = "ghosts were violated\n" + rt.kernel().ghosts().report();
   }
-  if (out.finding.empty() && seen.forced != 0 && !options.may_overrun) {
-    out.finding = std::to_string(seen.forced) + " tasks overran their cleanup budget and were completed by force";
+  if (out.finding.empty() && seen.forced.count != 0 && !options.may_overrun) {
+    find(seen.words_of_forced(rt.journal()), seen.forced.first_at);
   }
 }
 
-std::string tail_of(std::span<const event> events) {
-  const name_book names(events);
-  std::string out;
-  for (const event& e : events.last(std::min<std::size_t>(events.size(), 24)))
-    out += "  " + std::to_string(e.seq) + "  " + describe(e, &names) + '\n';
-  return out;
+// Whose turn it is, and what they found nowhere, is most of a journal, and tells of no program.
+bool is_of_program(const event& e) {
+  using enum event_kind;
+  switch (e.kind) {
+    case worker_chosen:
+    case worker_idled:
+    case worker_parked:
+    case worker_unparked:
+    case steal_missed:
+    case queue_depths:
+    case text: return false;
+    default: return true;
+  }
 }
 
-run_record run_once(const lab_options& options, const plan& p, const lab_body& body) {
+// The last events before something was found: afterwards the run was shut down.
+std::string tail_of(std::span<const event> events, std::uint64_t found_at) {
+  const name_book names(events);
+  std::vector<const event*> last;
+  for (std::size_t i = events.size(); i-- > 0 && last.size() < 24;) {
+    if ((found_at == 0 || events[i].seq <= found_at) && is_of_program(events[i])) last.push_back(&events[i]);
+  }
+  std::string out;
+  for (std::size_t i = last.size(); i-- > 0;)
+    out += "  " + std::to_string(last[i]->seq) + "  " + describe(*last[i], &names) + '\n';
+  return out;
+}
+std::string tail_of(const run_record& r) {
+  const std::string out = tail_of(r.events, r.found_at);
+  return out.empty() ? tail_of(r.events, 0) : out;  // It was found long ago, and the ring has lost that.
+}
+
+run_record run_once(const lab_options& options, const plan& p, const lab_body& body, bool is_followed) {
   run_record out;
   out.points = injector(p);
   refusing_memory memory;
@@ -282,6 +367,7 @@ run_record run_once(const lab_options& options, const plan& p, const lab_body& b
   config.memory = memory.port();
   counts seen_events;
   seen_events.keeps_all = !options.journal.empty();
+  if (is_followed) seen_events.view.emplace();
   config.sink = seen_events.sink();
   runtime rt(config);
   if (rt.start_status() != status::ok) {
@@ -290,15 +376,18 @@ run_record run_once(const lab_options& options, const plan& p, const lab_body& b
   }
   const std::uint64_t before = memory.requests;
   if (p.fault == lab_fault::memory) memory.refuse_at = before + p.at;
-  auto first = spawn_in(rt.kernel(), rt.root(), {.name = "body"}, body);
+  auto first = spawn_in(rt.kernel(), rt.root(), {.name = "body", .site = std::source_location{}}, body);
   out.points.memory = &memory;
+  out.points.of = &rt.kernel();
   rt.kernel().set_faults(out.points.port());
   if (first.code == status::ok && p.fault == lab_fault::cancel_body) {
     const run_result ran = rt.run_until_quiescent(p.at);
     out.steps += ran.steps;
     out.points.has_cancelled_body = !first.handle.is_done();
-    if (out.points.has_cancelled_body)
+    if (out.points.has_cancelled_body) {
+      out.points.struck = words_of_struck(rt.kernel(), first.handle.task());
       static_cast<void>(first.handle.cancel({cancel_kind::user, "the lab cancels here"}));
+    }
   }
   const run_result ran = rt.run_until_quiescent(options.max_steps);
   out.steps += ran.steps;
@@ -306,10 +395,19 @@ run_record run_once(const lab_options& options, const plan& p, const lab_body& b
   out.was_hit = out.points.has_hit();
   out.requests = memory.requests - before;
   if (ran.ended != status::ok) {
-    out.finding = "after " + std::to_string(out.steps) + " steps there is still work: " + std::string(name(ran.ended));
+    out.finding = "after " + std::to_string(out.steps) + " steps there is still work: " + std::string(name(ran.ended)) +
+                  '\n' + describe_survivors(rt.kernel());
   } else if (rt.kernel().live_tasks() != 0 && !options.may_block) {
-    out.finding = knot(rt);
+    rt.journal().settle();
+    if (!seen_events.view) {
+      out.was_cut_off = !seen_events.keeps_all && rt.journal().seq_before() != 0;
+      seen_events.view.emplace(seen_events.keeps_all ? seen_events.all : events_of(rt.journal()));
+    }
+    out.finding = knot(rt, *seen_events.view);
+    seen_events.view.reset();
   }
+  const std::uint64_t before_shutdown = rt.journal().seq();
+  const std::uint64_t unheard_at = rt.kernel().unheard().kind == outcome_kind::ok ? 0 : before_shutdown;
   const bool may_fail = options.may_fail || out.was_hit;
   if (first.code != status::ok) {
     if (!may_fail) out.finding = "the body was not spawned: " + std::string(sentence(first.code));
@@ -325,17 +423,28 @@ run_record run_once(const lab_options& options, const plan& p, const lab_body& b
   }
   first.handle.drop();
   const shutdown_result end = rt.shutdown({}, options.max_steps);
+  if (!out.finding.empty()) out.found_at = before_shutdown;
   if (out.finding.empty() && !end.is_quiescent()) out.finding = "not at rest after shutdown:\n" + end.survivors;
   rt.kernel().set_faults({});
   out.was_hit = out.points.has_hit();  // What is cleaned up in a shutdown may be refused, too.
   out.points.memory = nullptr;
-  judge(rt, options, seen_events, out);
+  judge(rt, options, seen_events, unheard_at, out);
   if (out.finding.empty() && options.has_failed != nullptr && options.has_failed()) {
     out.finding = "an expectation did not hold";
+    out.found_at = before_shutdown;
   }
+  out.points.of = nullptr;
   out.digest = rt.journal().digest();
   out.events = seen_events.keeps_all ? std::move(seen_events.all) : events_of(rt.journal());
   return out;
+}
+
+// A knot is tied long before it is pulled: where the ring has lost who took what, the run is made again and watched.
+run_record run_once(const lab_options& options, const plan& p, const lab_body& body) {
+  run_record r = run_once(options, p, body, false);
+  if (!r.was_cut_off) return r;
+  run_record again = run_once(options, p, body, true);
+  return again.digest == r.digest ? std::move(again) : std::move(r);
 }
 
 // A stream as the ports of journals.
@@ -390,7 +499,8 @@ void tell(lab_result& result, const plan& p, const run_record& r) {
   if (r.finding.empty() || !result.is_ok) return;
   result.is_ok = false;
   result.finding = r.finding;
-  result.tail = tail_of(r.events);
+  result.struck = r.points.struck;
+  result.tail = tail_of(r);
 }
 
 // Where two runs of one seed part; nothing when the ring has lost how they began.
@@ -431,6 +541,7 @@ std::string lab_result::report() const {
   if (fault != lab_fault::none) out += ", " + std::string(name_of(fault)) + " at point " + std::to_string(at);
   out += ": " + finding;
   if (out.back() != '\n') out += '\n';
+  if (!struck.empty()) out += "struck: " + struck + '\n';
   out += "replay: " + token + '\n';
   if (!journal.empty()) out += "its journal: " + journal + '\n';
   out += "the last events:\n" + tail;
@@ -461,7 +572,7 @@ lab_result explore(const lab_options& options, const lab_body& body) {
     if (!result.is_ok) keep(result, options, second);
     if (!result.is_ok || second.digest == first.digest) continue;
     result.is_ok = false;
-    result.tail = tail_of(second.events);
+    result.tail = tail_of(second.events, 0);
     result.finding = "the same seed gave two digests, " + hex(first.digest) + " and " + hex(second.digest) +
                      ": the program depends on something that the lab does not hold\n" +
                      parting(first.events, second.events);
@@ -513,7 +624,7 @@ lab_result replay(const lab_options& options, const std::string& token, const la
     result.finding = "the run of this token had the digest " + digest + ", and is now " + hex(r.digest).substr(0, 16) +
                      ": the program is another" + (result.finding.empty() ? "" : "; it ends with: " + result.finding);
     if (!options.journal.empty()) result.finding += '\n' + parting_from(options.journal, digest, r.events);
-    result.tail = tail_of(r.events);
+    result.tail = tail_of(r);
   }
   return result;
 }

@@ -7,13 +7,15 @@
 // schedule drawn from the seed. The body is its first task; the run ends when nothing is left to do, and is shut down.
 //
 // What every run must satisfy, unless the options allow otherwise:
-//     the body ends ok             or what it ended with is the finding
-//     no failure is lost           nobody that the body started beside itself failed, and was let go of unheard
-//     (run.hpp) nobody panics                whoever joined it, or caught what became of it nobody is blocked for ever
-//     who waits when nothing can happen any more, for what, who could wake them everything ends at shutdown  quiescence
-//     no promise is broken         no obligation leaked, no ghost violation no message is lost           the
-//     permits and messages of each channel add up, event by event cleanup keeps its budget     nobody
-//     was completed by force the same again               the second run of a seed has the digest of the first
+// - the body ends ok: or what it ended with is the finding
+// - no failure is lost: nobody that the body started beside itself failed, and was let go of unheard (run.hpp)
+// - nobody panics: whoever joined it, or caught what became of it
+// - nobody is blocked for ever: who waits when nothing can happen any more, for what, and who could wake them is told
+// - everything ends at shutdown: quiescence
+// - no promise is broken: no obligation leaked, no ghost violation
+// - no message is lost: the permits and messages of each channel add up, event by event
+// - cleanup keeps its budget: nobody was completed by force
+// - the same again: the second run of a seed has the digest of the first
 //
 // Sweeps do one thing at every point of one seed's run, one run a point, whichever task the point belongs to:
 //     cancel        the task is asked to cancel: before it begins, at each cancel point that it passes, and behind each
@@ -75,8 +77,9 @@ struct lab_result {
   std::uint64_t at = 0;  // At which point of it the fault was to strike, from 1.
   digest128 digest{};    // Of that run.
   std::string finding;   // What was wrong; empty when nothing was.
+  std::string struck;    // Whom the fault hit first, and where; empty when that was nobody's doing.
   std::string token;     // Names that run.
-  std::string tail;      // The last events of its journal, one a line.
+  std::string tail;      // The last events of its journal before that, one a line, without what workers do idly.
   std::string journal;   // The file that holds all of them, if one was asked for.
 
   /// All of it, for people.

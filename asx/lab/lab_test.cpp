@@ -1,6 +1,7 @@
 // The lab finds what it says it finds: one planted fault for each oracle, and none in a program that is right.
 #include "asx/lab/lab.hpp"
 
+#include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -99,7 +100,7 @@ TEST(lab, finds_a_knot_and_names_who_waits_for_whom) {
   const lab_result r = explore({.seeds = 50}, body);
   ASSERT_FALSE(r.is_ok);
   EXPECT_NE(r.finding.find("blocked for ever"), std::string::npos) << r.finding;
-  EXPECT_NE(r.finding.find("holds 1 of sync"), std::string::npos) << r.finding;
+  EXPECT_NE(r.finding.find("holds 1 of mutex"), std::string::npos) << r.finding;
   const std::string where = " at lab_test.cpp:" + std::to_string(second_lock) + "  polls";
   const std::size_t one = r.finding.find(where);
   ASSERT_NE(one, std::string::npos) << where << " is not in\n" << r.finding;
@@ -114,7 +115,7 @@ TEST(lab, finds_a_promise_that_is_broken) {
     obligation_handle o;
     if (c.kernel().reserve(c.region(), o) != status::ok) co_await fail(status::resource_exhausted);
   });
-  EXPECT_NE(r.finding.find("1 obligations leaked"), std::string::npos) << r.finding;
+  EXPECT_NE(r.finding.find("1 obligation leaked\n"), std::string::npos) << r.finding;
 }
 
 TEST(lab, finds_a_cleanup_that_overruns_its_budget) {
@@ -197,11 +198,14 @@ TEST(lab, finds_a_panic_though_somebody_joined_it) {
 }
 
 TEST(lab, finds_a_panic_of_a_body_unless_it_may) {
+  static std::uint32_t line = 0;
   const auto body = [](cx c) -> task<> {
+    line = std::source_location::current().line() + 1;
     c.panic("boom");
     co_return;
   };
-  EXPECT_EQ(explore({}, body).finding, "the body ended panicked: boom");
+  const lab_result found = explore({}, body);
+  EXPECT_EQ(found.finding, "the body ended panicked: boom at lab_test.cpp:" + std::to_string(line));
   EXPECT_FALSE(explore({.may_fail = true}, body).is_ok);
   EXPECT_FALSE(explore({.may_panic = true}, body).is_ok) << "then it ended otherwise than ok all the same";
   EXPECT_TRUE(explore({.may_fail = true, .may_panic = true}, body).is_ok);
@@ -420,6 +424,74 @@ TEST(lab, remembers_what_the_ring_of_the_journal_forgets) {
   EXPECT_NE(r.finding.find("completed by force"), std::string::npos) << r.finding;
 }
 
+// Who took the locks has left the ring long before they wait for each other: the run is made again, and watched.
+TEST(lab, names_a_knot_however_long_ago_it_was_tied) {
+  const auto body = [](cx c) -> task<> {
+    mutex<int> stock, till;
+    if (mutex<int>::create(c, stock, "stock", 0) != status::ok) co_await fail(status::resource_exhausted);
+    if (mutex<int>::create(c, till, "till", 0) != status::ok) co_await fail(status::resource_exhausted);
+    const auto take = [](cx, mutex<int> first, mutex<int> second) -> task<> {
+      const auto one = co_await lock(first);
+      for (int i = 0; i < 30'000; ++i) co_await yield();
+      const auto two = co_await lock(second);
+    };
+    co_await start(c, {.name = "anna"}, take, stock, till);
+    co_await start(c, {.name = "bert"}, take, till, stock);
+  };
+  const lab_result r = explore({.seeds = 1, .workers = 1}, body);
+  ASSERT_FALSE(r.is_ok);
+  EXPECT_NE(r.finding.find("could be woken by task 3 'bert': holds 1 of mutex 2 'till'"), std::string::npos)
+      << r.finding;
+  EXPECT_NE(r.finding.find("could be woken by task 2 'anna': holds 1 of mutex 1 'stock'"), std::string::npos)
+      << r.finding;
+  EXPECT_EQ(replay({.workers = 1}, r.token, body).finding, r.finding);
+}
+
+// What came after a finding is the shutdown, the same for every program; what workers do idly tells of none.
+TEST(lab, shows_the_events_before_the_finding) {
+  const lab_result knot = explore({.seeds = 1, .workers = 2}, [](cx c) -> task<> {
+    auto [code, tx, rx] = channel<int>(c, 1, "jobs");
+    static_cast<void>(co_await recv(rx));
+  });
+  ASSERT_FALSE(knot.is_ok);
+  EXPECT_NE(knot.tail.find("task 1 'body' waits for a message of channel 1 'jobs'"), std::string::npos) << knot.tail;
+  const lab_result fails = explore({.seeds = 1, .workers = 2}, [](cx) -> task<> { co_await fail(status::io); });
+  const lab_result checked = explore({.seeds = 1, .has_failed = [] { return true; }}, [](cx) -> task<> { co_return; });
+  const lab_result lost =
+      explore({.seeds = 1}, [](cx c) -> task<> { co_await start(c, [](cx) -> task<> { co_await fail(status::io); }); });
+  for (const lab_result* const r : {&knot, &fails, &checked, &lost}) {
+    ASSERT_FALSE(r->is_ok);
+    EXPECT_EQ(r->tail.find("shutdown begins"), std::string::npos) << r->tail;
+    EXPECT_EQ(r->tail.find("steps next"), std::string::npos) << r->tail;
+    EXPECT_EQ(r->tail.find("found nothing to steal"), std::string::npos) << r->tail;
+  }
+  const lab_result forced = explore({.seeds = 1}, [](cx c) -> task<> {
+    auto child = co_await start(c, {.name = "stubborn"}, [](cx own) -> task<> {
+      for (;;) {
+        static_cast<void>(own.checkpoint());
+        static_cast<void>(co_await attempt(yield()));
+      }
+    });
+    co_await yield();
+    EXPECT_EQ(child.cancel(), status::ok);
+    static_cast<void>(co_await join(child));
+    co_await sleep(duration::seconds(1));
+  });
+  EXPECT_EQ(forced.finding, "task 2 'stubborn' overran its cleanup budget and was completed by force");
+  const std::size_t last = forced.tail.rfind('\n', forced.tail.size() - 2);
+  EXPECT_NE(forced.tail.find("task 2 'stubborn' is force-completed", last), std::string::npos) << forced.tail;
+}
+
+TEST(lab, names_who_is_at_work_when_a_run_does_not_end) {
+  const lab_result r = explore({.seeds = 1, .max_steps = 1000}, [](cx c) -> task<> {
+    co_await start(c, {.name = "spinner"}, [](cx) -> task<> {
+      for (;;) co_await yield();
+    });
+  });
+  EXPECT_NE(r.finding.find("step_limit\ntask 2 'spinner'  running, "), std::string::npos) << r.finding;
+  EXPECT_EQ(r.finding.find("lab.cpp"), std::string::npos) << "who waits is told without places of asx\n" << r.finding;
+}
+
 TEST(lab, stops_where_a_framework_has_seen_a_failure) {
   static int asked;
   asked = 0;
@@ -459,6 +531,22 @@ TEST(lab, reads_a_token_to_the_letter) {
     const lab_result r = replay({}, wrong + tail, body);
     EXPECT_NE(r.finding.find("this is no token"), std::string::npos) << wrong << tail << ": " << r.finding;
   }
+}
+
+// The line of the test, and not one of gtest.hpp: an editor goes there.
+TEST(lab, a_finding_is_a_failure_at_the_line_of_its_test) {
+  ::testing::TestPartResultArray seen;
+  {
+    const ::testing::ScopedFakeTestPartResultReporter here(
+        ::testing::ScopedFakeTestPartResultReporter::INTERCEPT_ONLY_CURRENT_THREAD, &seen);
+    detail::test_in_lab(
+        {.seeds = 1}, [](cx) -> task<> { co_await fail(status::io); },
+        [](const lab_options& how, const lab_body& body) { return explore(how, body); }, "shop_test.cpp", 12);
+  }
+  ASSERT_EQ(seen.size(), 1);
+  EXPECT_STREQ(seen.GetTestPartResult(0).file_name(), "shop_test.cpp");
+  EXPECT_EQ(seen.GetTestPartResult(0).line_number(), 12);
+  EXPECT_NE(std::string(seen.GetTestPartResult(0).message()).find("err: io"), std::string::npos);
 }
 
 }  // namespace

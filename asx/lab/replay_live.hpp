@@ -24,8 +24,7 @@
 //    run; that they speak is not heard.
 // 3  The first event that differs is found when it happens. From there on time jumps as in the lab and handles are
 //    heard, so that the program comes to its end.
-// 4  A recording that is cut, as of a process that died, is played to its end, and the run goes on from there by
-// itself.
+// 4  A recording that is cut, as of a process that died, is played to its end; from there the run goes on by itself.
 //
 // Cancel points: none. Threads: one. Lifetime: results own their data; the recording outlives the call.
 #pragma once

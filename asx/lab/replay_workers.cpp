@@ -36,7 +36,8 @@ class companion {
     return follower_->result();
   }
   [[nodiscard]] std::string finding() const {
-    if (leaks_ != 0) return std::to_string(leaks_) + " obligations leaked";
+    if (leaks_ != 0) return std::to_string(leaks_) + (leaks_ == 1 ? " obligation leaked" : " obligations leaked");
+    if (forced_ == 1) return "1 task overran its cleanup budget and was completed by force";
     if (forced_ != 0) {
       return std::to_string(forced_) + " tasks overran their cleanup budget and were completed by force";
     }

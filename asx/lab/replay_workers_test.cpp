@@ -192,8 +192,8 @@ TEST(replay_workers, judges_the_run_that_it_played) {
   const recorded_run there = record(leaks, true);
   const workers_replay again = replay_workers(there.order, {}, leaks);
   EXPECT_TRUE(again.is_same()) << again.report();
-  EXPECT_EQ(again.finding, "1 obligations leaked");
-  EXPECT_NE(again.report().find("found: 1 obligations leaked"), std::string::npos);
+  EXPECT_EQ(again.finding, "1 obligation leaked");
+  EXPECT_NE(again.report().find("found: 1 obligation leaked"), std::string::npos);
 
   const whole_program fails = running([](cx c) -> task<> {
     co_await start(c, [](cx) -> task<> {

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -350,8 +351,38 @@ TEST(lab_sweep, finds_a_promise_that_a_child_loses_when_it_is_cancelled_itself) 
     for (int i = 0; i < 5; ++i) co_await sleep(ms(1));
   };
   expect_missed({lab_fault::cancel_body, lab_fault::admission, lab_fault::memory}, body);
-  const lab_result r = expect_found(lab_fault::cancel, body, "1 obligations leaked");
+  const lab_result r = expect_found(lab_fault::cancel, body, "1 obligation leaked");
   EXPECT_NE(r.tail.find("clerk"), std::string::npos) << "who it was is in the journal's tail";
+  EXPECT_EQ(r.struck, "task 2 'clerk', in a poll") << r.report();
+}
+
+TEST(lab_sweep, says_who_was_struck_and_where_it_stood) {
+  static std::uint32_t line = 0;
+  const auto body = [](cx c) -> task<> {
+    const auto work = [](cx own) -> task<> {
+      obligation_handle item;
+      if (own.kernel().reserve(own.region(), item) != status::ok) co_return;
+      line = std::source_location::current().line() + 1;
+      const auto slept = co_await attempt(sleep(ms(1)));
+      if (slept.is_ok()) static_cast<void>(own.kernel().commit(item));
+      co_return;
+    };
+    co_await start(c, {.name = "clerk"}, work);
+    co_await sleep(ms(5));
+  };
+  lab_result r = sweep({}, lab_fault::cancel, body);
+  ASSERT_FALSE(r.is_ok);
+  EXPECT_EQ(r.struck.rfind("task 2 'clerk', ", 0), 0U) << r.report();
+  EXPECT_NE(r.report().find("\nstruck: " + r.struck + "\nreplay: "), std::string::npos) << r.report();
+  EXPECT_EQ(replay({}, r.token, body).struck, r.struck);
+  const auto waits = [](cx c) -> task<> {  // Nobody passes a cancel point before it waits.
+    line = std::source_location::current().line() + 1;
+    const auto slept = co_await attempt(sleep(ms(1)));
+    if (!slept.is_ok()) c.panic("gives up");
+  };
+  r = sweep({}, lab_fault::cancel_body, waits);
+  ASSERT_FALSE(r.is_ok);
+  EXPECT_EQ(r.struck, "task 1 'body', where it waits at sweep_test.cpp:" + std::to_string(line)) << r.report();
 }
 
 TEST(lab_sweep, finds_who_waits_for_a_word_that_a_cancelled_child_does_not_say) {
@@ -434,8 +465,8 @@ TEST(lab_sweep, finds_a_promise_that_is_lost_when_the_polls_or_the_cost_of_a_chi
     co_await sleep(ms(1));
   };
   expect_missed({lab_fault::cancel_body, lab_fault::memory}, body);
-  static_cast<void>(expect_found(lab_fault::cost, body, "1 obligations leaked"));
-  static_cast<void>(expect_found(lab_fault::polls, body, "1 obligations leaked"));
+  static_cast<void>(expect_found(lab_fault::cost, body, "1 obligation leaked"));
+  static_cast<void>(expect_found(lab_fault::polls, body, "1 obligation leaked"));
 }
 
 TEST(lab_sweep, gives_everybody_the_same_polls_as_a_region_with_that_budget_does) {
