@@ -49,8 +49,12 @@ class asx_command(unittest.TestCase):
         bug, again = parts["bug"], parts["replay"]
         self.assertGreater(bug["found_at_seed"], 1, "a bug that the first schedule shows is no demonstration")
         self.assertLessEqual(bug["found_at_seed"], bug["seeds_allowed"])
-        self.assertIn("obligations leaked", bug["finding"])
+        self.assertIn("1 obligation leaked", bug["finding"])
         self.assertIn("order_service.hpp:", bug["finding"])
+        self.assertTrue(any("neither sold nor put back" in line for line in bug["lines"]))
+        self.assertTrue(any("`co_await send(parcels, order)`" in line for line in bug["lines"]))
+        self.assertFalse(any("(note)" in line for line in bug["lines"]), "what is only noted is no part of the story")
+        self.assertLessEqual(max(len(line) for part in parts.values() for line in part["lines"]), 118)
         self.assertEqual(again["found"], again["replayed"])
         self.assertTrue(bug["token"].endswith(again["found"][:16]))
         self.assertEqual(parts["why"]["kind"], "shutdown")
