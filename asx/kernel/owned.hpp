@@ -136,8 +136,8 @@ class ASX_API wait_queue {
   intrusive_list<waiter, waiter_tag> list_;
   left_function left_;
   std::uint32_t size_ = 0;
-  // For lists: what somebody waits for who stands here, a wait_code in four bits; above them the cell of the thing whose
-  // queue it is, counted from 1.
+  // For lists: what somebody waits for who stands here, a wait_code in four bits; above them the cell of the thing
+  // whose queue it is, counted from 1.
   std::uint32_t whose_;
 };
 

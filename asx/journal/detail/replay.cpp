@@ -104,8 +104,10 @@ std::vector<event> replay::waits_of(std::uint64_t task) const {
   }
   // A sleep that is asked again says nothing: its timer is there.
   for (const auto& [id, timer] : timers) {
-    const bool is_told = std::any_of(
-        out.begin(), out.end(), [&, id = id](const event& wait) { return is_for_timer(wait) && wait.object == id; });
+    const auto is_this = [&is_for_timer, number = id](const event& wait) {
+      return is_for_timer(wait) && wait.object == number;
+    };
+    const bool is_told = std::any_of(out.begin(), out.end(), is_this);
     if (timer.task != task || is_told) continue;
     event wait{};
     wait.kind = event_kind::task_waits;
