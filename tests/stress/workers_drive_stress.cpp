@@ -619,6 +619,35 @@ TEST(workers_drive_stress, a_timer_fires_beside_a_long_poll) {
   EXPECT_TRUE(was_in_time);
 }
 
+// The same after a time in which nobody had anything to do: whoever saw to the timers is in the long poll.
+TEST(workers_drive_stress, a_timer_after_a_quiet_time_fires_beside_a_long_poll) {
+  threaded_runtime rt({.workers = 2}, quiet());
+  const hang_guard guard(rt);
+  std::atomic<bool> has_fired{false};
+  bool was_in_time = false;
+  const auto after = [](duration d, auto then) {
+    return body{[d, then, timer = slab_key{}, is_set = false](cx& c) mutable {
+      if (is_set) {
+        then();
+        return poll_result::ready;
+      }
+      is_set = true;
+      EXPECT_EQ(c.kernel().register_timer(c, c.now() + d, timer), status::ok);
+      return poll_result::pending;
+    }};
+  };
+  body first = after(duration::milliseconds(20), [&] {
+    const auto began = clock_now();
+    while (!has_fired.load() && ms_since(began) < 2'000) std::this_thread::yield();  // asx: bounded by 2 s
+    was_in_time = has_fired.load();
+  });
+  body second = after(duration::milliseconds(50), [&] { has_fired = true; });
+  must_spawn(*rt, rt->root(), first, {}, false);
+  must_spawn(*rt, rt->root(), second, {}, false);
+  EXPECT_EQ(rt->run_until_quiescent().ended, status::ok);
+  EXPECT_TRUE(was_in_time);
+}
+
 TEST(workers_drive_stress, counts_what_all_of_them_did) {
   metrics m;
   runtime_config config = quiet();
