@@ -400,17 +400,25 @@ status channel_core::wait_or_reserve(sender_core& from, cx& c, reserve_wait& w, 
   return line_up(from, c, w, places);
 }
 
-status channel_core::wait_for_turn(sender_core& from, cx& c, reserve_wait& w, permit_core& out) noexcept {
-  // Who comes anew, and nobody hears of it: what wait_or_reserve would do, without its questions.
+// Who comes anew, and nobody hears of it: what wait_or_reserve would do, without its questions.
+ASX_ALWAYS_INLINE bool channel_core::wait_now(sender_core& from, cx& c, reserve_wait& w) noexcept {
   const bool waits_plainly = is_quiet_ && !w.is_waiting() && extension::is_untroubled(c) && !is_receiver_dropped_ &&
                              !is_turn_of(w) && waiters_.size() < home.contract().max_channel_waiters;
-  if (!waits_plainly) return wait_or_reserve(from, c, w, out, nullptr);
+  if (!waits_plainly) return false;
   w.from_ = &from;
   w.message_ = nullptr;
   ++from.pending_;
   extension::wait_unheard(c, home, waiters_, w, wait_code::reserve, number, ++last_waiter_);
   is_open_ = false;
-  return status::would_block;
+  return true;
+}
+
+bool channel_core::wait_plainly(sender_core& from, cx& c, reserve_wait& w) noexcept {
+  return wait_now(from, c, w);
+}
+
+status channel_core::wait_for_turn(sender_core& from, cx& c, reserve_wait& w, permit_core& out) noexcept {
+  return wait_now(from, c, w) ? status::would_block : wait_or_reserve(from, c, w, out, nullptr);
 }
 
 // What begin_turn would do.
@@ -507,11 +515,19 @@ reserve_wait& reserve_wait::operator=(reserve_wait&& other) noexcept {
 
 // ---- receive ------------------------------------------------------------------------------------------------------
 
+ASX_ALWAYS_INLINE bool channel_core::wait_now(cx& c) noexcept {
+  if (!is_quiet_ || !extension::is_untroubled(c) || queued_ != 0 || is_dead_end()) return false;
+  extension::wait_unheard(c, home, receivers_, receiver_wait_, wait_code::recv, number);
+  return true;
+}
+
+bool channel_core::wait_plainly(cx& c) noexcept {
+  return wait_now(c);
+}
+
 status channel_core::wait_or_recv(cx& c) noexcept {
-  if (is_quiet_ && extension::is_untroubled(c) && queued_ == 0 && !is_dead_end()) [[likely]] {
-    extension::wait_unheard(c, home, receivers_, receiver_wait_, wait_code::recv, number);
+  if (wait_now(c)) [[likely]]
     return status::would_block;
-  }
   return look_and_recv(c);
 }
 

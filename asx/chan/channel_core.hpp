@@ -288,6 +288,10 @@ class ASX_API channel_core final : public thing {
   }
   /// The same, said after has_for.
   [[nodiscard]] status wait_or_recv(cx& c) noexcept;
+  /// True: it waits, and nobody hears of it. False, and nothing has happened, when there is more to say.
+  [[nodiscard]] bool wait_plainly(cx& c) noexcept;
+  /// The same of a sender that comes anew.
+  [[nodiscard]] bool wait_plainly(sender_core& from, cx& c, reserve_wait& w) noexcept;
   /// ok, disconnected, empty.
   [[nodiscard]] status try_recv() const noexcept;
   /// The value at `head` was moved out: the caller destroys it at the place that this returns, and says put_down.
@@ -436,6 +440,8 @@ class ASX_API channel_core final : public thing {
   }
   void drop_shell() noexcept;
   void return_slot(std::uint64_t cause) noexcept;
+  bool wait_now(cx& c) noexcept;
+  bool wait_now(sender_core& from, cx& c, reserve_wait& w) noexcept;
   void serve(std::uint64_t cause) noexcept;
   void take_message(reserve_wait& w, extension::task_record& t, std::uint64_t cause) noexcept;
   void drop_waiters(sender_core& from) noexcept;

@@ -265,7 +265,7 @@ class sender {
     core.commit_run(1);
   }
   /// The same for who waits as `w`, if its turn has come and nobody would hear of it; false, and nothing has happened,
-  /// when it has not. For those who know that there is no gate.
+  /// when it has not. For those who know that there is no gate, or are inside.
   [[nodiscard]] ASX_ALWAYS_INLINE bool send_in_turn(const cx& c, reserve_wait& w, T& value) noexcept {
     static_assert(detail::is_plain<T>, "as in send_at_once");
     channel_core* const core = core_.get();
@@ -277,6 +277,12 @@ class sender {
   /// For a send by a permit that was told would_block, in the same entry: the message need not wait for the permit.
   void stand_with(reserve_wait& w, T& message) const noexcept {
     if (const channel_core* const core = core_.get(); core != nullptr) core->stand_with(w, &message);
+  }
+  /// wait_for_turn of who comes anew and is inside: true when it would block, and nobody hears of that; false, and
+  /// nothing has happened, otherwise.
+  [[nodiscard]] bool waits_now(cx& c, reserve_wait& w) noexcept {
+    channel_core* const core = core_.get();
+    return core != nullptr && core->wait_plainly(core_, c, w);
   }
   /// poll_reserve, for who has found that it is not free, or has to let others run first.
   [[nodiscard]] status wait_for_turn(cx& c, reserve_wait& w, send_permit<T>& out) noexcept {
@@ -528,6 +534,12 @@ class receiver {
   [[nodiscard]] ASX_ALWAYS_INLINE status look_now(cx& c) noexcept {
     channel_core* const core = core_.get();
     return core == nullptr ? core_.poll_gone(c) : core->poll_recv(c);
+  }
+  /// look_now, said after has_now by who is inside: true when it would block, and nobody hears of that; false, and
+  /// nothing has happened, otherwise.
+  [[nodiscard]] bool waits_now(cx& c) noexcept {
+    channel_core* const core = core_.get();
+    return core != nullptr && core->wait_plainly(c);
   }
   /// look_now, said after has_now.
   [[nodiscard]] status wait_or_look(cx& c) noexcept {

@@ -213,6 +213,15 @@ class send_op {
     }
     return s;
   }
+  [[nodiscard]] ASX_ALWAYS_INLINE bool waits_now(cx& c) noexcept {
+    if constexpr (is_quiet) {
+      if (to_be_.is_begun() || !tx_->waits_now(c, to_be_.wait())) return false;
+      tx_->stand_with(to_be_.wait(), value_);
+      return true;
+    } else {
+      return false;
+    }
+  }
   [[nodiscard]] ASX_ALWAYS_INLINE bool is_done_again(cx& c) noexcept {
     if (is_sent()) return true;
     if constexpr (is_plain<T>) {
@@ -319,6 +328,7 @@ class recv_op {
   [[nodiscard]] const gate_port* gate() const noexcept { return rx_->gate(); }
   [[nodiscard]] ASX_ALWAYS_INLINE bool is_ready_now(cx& c) const noexcept { return !is_waiting_ && rx_->has_now(c); }
   [[nodiscard]] status poll_unready(cx& c) noexcept { return say(rx_->wait_or_look(c)); }
+  [[nodiscard]] ASX_ALWAYS_INLINE bool waits_now(cx& c) noexcept { return is_waiting_ = rx_->waits_now(c); }
   [[nodiscard]] ASX_ALWAYS_INLINE bool is_ready_again(cx& c) noexcept {
     if (!rx_->has_now(c)) return false;
     is_waiting_ = false;

@@ -57,12 +57,13 @@ class receiver;
 /// What an awaited operation is: poll says would_block, ok or why not; take gives the value after ok. One that has
 /// something to give back when it is not ok says it by `answer(code)`, which attempt gives then in place of
 /// `attempted`. One that may be ready without a poll says so by is_ready_now, and does by take_now what poll and take
-/// would; both are asked in one entry of `gate`, if there is one. Where there is none, it may further say by
-/// poll_unready what poll would say now that it is not ready, and, polled again, by is_ready_again that take_now
-/// follows, or by is_done_again that all is done. One that lets go of everything by `end` is awaited where it lies, and
-/// not moved. One that somebody else may complete while it waits says so by has_happened; if it must not be where
-/// another operation could be decided for as well, it waits so only by poll_alone, which is asked in place of poll by
-/// who awaits it alone, or selects between it and such as cannot be completed.
+/// would; both are asked in one entry of `gate`, if there is one. Where it is not ready it may further say, where there
+/// is no gate, by poll_unready what poll would say, and where there is one, by waits_now that it would block, and
+/// waits; and, polled again, by is_ready_again that take_now follows in the same entry, or by is_done_again that all is
+/// done. One that lets go of everything by `end` is awaited where it lies, and not moved. One that somebody else may
+/// complete while it waits says so by has_happened; if it must not be where another operation could be decided for as
+/// well, it waits so only by poll_alone, which is asked in place of poll by who awaits it alone, or selects between it
+/// and such as cannot be completed.
 template <class Op>
 concept operation = requires(Op& op, cx& c) {
   { op.poll(c) } -> std::same_as<status>;
@@ -144,7 +145,15 @@ class op_awaiter final : public waiting_op {
         return poll_inside(*gate);
       if (op.is_ready_now(root.context)) [[likely]]
         return say_prompt(root, gate);
-      if (gate != nullptr) return poll_and_leave(*gate);
+      if (gate != nullptr) {
+        if constexpr (requires { op.waits_now(root.context); }) {
+          if (op.waits_now(root.context)) [[likely]] {
+            gate->go_out();
+            return false;
+          }
+        }
+        return poll_and_leave(*gate);
+      }
       if constexpr (requires { op.poll_unready(root.context); }) return judge(op.poll_unready(root.context));
     }
     return poll_first();
@@ -185,6 +194,9 @@ class op_awaiter final : public waiting_op {
  private:
   static constexpr bool is_quiet = noexcept(std::declval<Op&>().poll(std::declval<cx&>()));
   static constexpr bool can_be_prompt = !Whole && requires(Op& op, cx& c) { op.is_ready_now(c); };
+  static constexpr bool can_be_prompt_again =
+      can_be_prompt &&
+      (requires(Op& op, cx& c) { op.is_done_again(c); } || requires(Op& op, cx& c) { op.is_ready_again(c); });
 
   ASX_ALWAYS_INLINE bool say_prompt(coro_root& root, const gate_port* gate) noexcept {
     root.count_ready();
@@ -266,8 +278,8 @@ class op_awaiter final : public waiting_op {
   // Polled again: false while it still waits.
   static bool again(waiting_op& base) {
     auto& self = static_cast<op_awaiter&>(base);
-    if constexpr (can_be_prompt) {
-      if (!may_have_gates() && self.is_prompt_again()) [[likely]]
+    if constexpr (can_be_prompt_again) {
+      if (self.is_prompt_again()) [[likely]]
         return true;
     }
     const bool has_thrown = self.poll_again();
@@ -279,19 +291,25 @@ class op_awaiter final : public waiting_op {
     }
     return true;
   }
-  // What is ready now is taken by the coroutine, or done already: nobody comes between where there is no gate.
+  // What is ready now is taken by the coroutine, which stays inside until then, or done already.
   ASX_ALWAYS_INLINE bool is_prompt_again() {
     coro_root& root = *promise_.root;
     const std::coroutine_handle<> waits = self_;
-    if constexpr (requires { op_.is_done_again(root.context); }) {
-      if (!op_.is_done_again(root.context)) return false;
-      code_ = status::ok;
-    } else if constexpr (requires { op_.is_ready_again(root.context); }) {
-      if (!op_.is_ready_again(root.context)) return false;
-      gate_ = nullptr;
-      is_prompt_ = true;
-    } else {
+    const gate_port* const gate = gate_to(op_);
+    if (gate != nullptr && !gate->come_in_shortly()) [[unlikely]]
       return false;
+    if constexpr (requires { op_.is_done_again(root.context); }) {
+      const bool is_done = op_.is_done_again(root.context);
+      if (gate != nullptr) gate->go_out();
+      if (!is_done) return false;
+      code_ = status::ok;
+    } else {
+      if (!op_.is_ready_again(root.context)) {
+        if (gate != nullptr) gate->go_out();
+        return false;
+      }
+      gate_ = gate;
+      is_prompt_ = true;
     }
     root.resume_next(waits);
     return true;
