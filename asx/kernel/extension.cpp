@@ -58,6 +58,7 @@ void extension::name_queue(wait_queue& queue, wait_code what, const thing& of) n
 
 void extension::note_name(const thing& made, type_tag tag, std::string_view noun) noexcept {
   kernel& k = made.home;
+  if (k.log_.mode() != journal_mode::full) return;
   std::array<char, 48> text{};
   std::size_t size = 0;
   const auto add = [&](std::string_view part) {
@@ -68,7 +69,7 @@ void extension::note_name(const thing& made, type_tag tag, std::string_view noun
   add(noun);
   if (!noun.empty() && !made.name.view().empty()) add(" ");
   add(made.name.view());
-  if (size == 0 || k.log_.mode() != journal_mode::full || !has_trace(k, size / 16 + 1)) return;
+  if (size == 0 || !has_trace(k, size / 16 + 1)) return;
   k.log_.append_text(text_code::name, tag, made.number, {text.data(), size}, k.now().ns);
 }
 
