@@ -397,6 +397,33 @@ class recv_op {
 
 }  // namespace detail
 
+namespace detail {
+
+/// What becomes a message by itself, or by a constructor. A cast would take a text for a number, and a base for what
+/// was derived from it.
+template <class T, class U>
+inline constexpr bool becomes =
+    std::is_class_v<T> || std::is_union_v<T>
+        ? std::is_constructible_v<T, U>
+        : std::is_convertible_v<U, T> && !(std::is_integral_v<T> && std::is_floating_point_v<std::remove_cvref_t<U>>);
+
+template <class T, class U>
+consteval void check_message() noexcept {
+  static_assert(becomes<T, U>,
+                "asx: this does not become a message of that channel by itself: send what the channel "
+                "carries, or write the cast");
+}
+template <class T, class U>
+[[nodiscard]] T message_from(U&& value) {
+  if constexpr (becomes<T, U>) {
+    return static_cast<T>(std::forward<U>(value));
+  } else {
+    return message_from<T>(std::forward<U>(value));  // Of what was told.
+  }
+}
+
+}  // namespace detail
+
 /// A cancel point. Gives a permit.
 template <class T>
 [[nodiscard("co_await reserve(...)")]] auto reserve(sender<T>& tx) noexcept {
@@ -414,7 +441,8 @@ template <class T, class U = T>
   detail::check_value<U>();
   static_assert(!std::is_same_v<T, std::remove_cvref_t<U>> || !detail::is_not_moved<U>,
                 "asx: a message is copied into the channel, and this one can only be moved: send(tx, std::move(m))");
-  return detail::send_op<T>(tx, T(std::forward<U>(value)));
+  detail::check_message<T, U>();
+  return detail::send_op<T>(tx, detail::message_from<T>(std::forward<U>(value)));
 }
 /// A cancel point. Empty when no sender is left and everything was received.
 template <class T>

@@ -197,7 +197,8 @@ template <class T>
 template <class T, class U = T>
 [[nodiscard("co_await hand_over(...)")]] auto hand_over(rendezvous_sender<T>& tx, U&& value) {
   detail::check_value<U>();
-  return detail::hand_over_op<T>(tx, T(std::forward<U>(value)));
+  detail::check_message<T, U>();
+  return detail::hand_over_op<T>(tx, detail::message_from<T>(std::forward<U>(value)));
 }
 
 }  // namespace asx
