@@ -289,7 +289,7 @@ TEST(channel_waiting_message, r322_wherever_the_head_would_be_woken_its_message_
     puppet& holder = x.s.task();
     std::array<send_permit<int>, 2> held;
     x.s.act(holder, [&](cx&) {
-      for (send_permit<int>& p : held) p = must_reserve(x.ch.tx);
+      for (send_permit<int>& p : held) p = must_reserve(x.ch.tx);  // asx: bounded by both
     });
     sender<int> others = x.ch.tx;
     attempt<> before;  // A head that was woken and did nothing yet.

@@ -3,7 +3,8 @@
 //     co_await asx::send_many(tx, lines);                        // all of a list, in order, as there is room
 //     while (co_await asx::recv_many(rx, lines, 64) != 0) ...    // up to 64, behind what `lines` has; 0: it is over
 //
-// A sender that waits is served in its turn, and a turn of `send` is one message. A turn of send_many is as many messages as there is room for, and nobody passes meanwhile.
+// A sender that waits is served in its turn, and a turn of `send` is one message. A turn of send_many is as many
+// messages as there is room for, and nobody passes meanwhile.
 //
 // 1  R-320: messages are sent first to last; those of other senders may come between two turns. When it ends otherwise,
 //    the messages that were not sent are in the list, untouched and in order, behind those that were moved from; how

@@ -180,8 +180,8 @@ LAB_TEST(select_branch, a_join_loses_nothing) {
   EXPECT_EQ(got, 5);
 }
 
-// Goal:   who lost waits no more when the coroutine goes on, though it stands there until its expression is over (law 2).
-// Method: the select is an argument, and so lives while the call looks; each look would find a waiter, a timer or a
+// Goal:   who lost waits no more when the coroutine goes on, though it stands there until its expression is over (law
+// 2). Method: the select is an argument, and so lives while the call looks; each look would find a waiter, a timer or a
 //         call otherwise.
 template <class Won, class Look>
 void while_it_stands(const Won& won, Look look) {

@@ -1,5 +1,6 @@
 // What somebody else completes while it waits - a message that the channel takes, an offer, a value
-// from outside: one select goes on with one of them, whoever limits it hears of it, and the order stays.
+// from outside: one select goes on with one of them, whoever limits it hears of it, and the
+// order stays.
 #include <gtest/gtest.h>
 
 #include <cstdint>
