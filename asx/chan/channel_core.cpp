@@ -165,8 +165,9 @@ status channel_core::claim(permit_core& out, const tracked_order* promise, bool 
     }
   }
   if (waited_as != 0) note_left(extension::caller(home), waited_as, leave_code::served);
+  permit_core before;  // What is written over is aborted last: its slot may be the next one's, and this one is taken.
   if (out.number_ != 0) [[unlikely]]
-    out.drop();
+    before = static_cast<permit_core&&>(out);
   permit_slot& p = *free_permits_;
   free_permits_ = p.next_free;
   p.number = ++last_permit_;

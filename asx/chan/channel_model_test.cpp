@@ -230,6 +230,26 @@ TEST(channel_small_worlds, every_short_queue_of_messages_permits_and_lists_agree
   run_small_worlds(false, {does(call::clone_sender, 0, 0, 1), does(call::try_reserve, 3, 0)}, letters);
 }
 
+// A permit is written over by the next one, while others wait for either slot: with a message, or for a permit.
+TEST(channel_small_worlds, every_short_way_to_write_over_a_permit_agrees_with_the_model) {
+  using call = channel_call;
+  channel_operation over = does(call::poll_reserve, 1, 0, 0, 0);
+  over.is_over = true;
+  channel_operation at_once = does(call::try_reserve, 3, 0);
+  at_once.is_over = true;
+  const std::vector<channel_operation> letters = {
+      over,
+      at_once,
+      does(call::poll_send, 2, 1, 1, 0),
+      does(call::poll_send, 1, 0, 0, 0),
+      does(call::poll_reserve, 2, 1, 1),
+      does(call::try_recv, 0),
+      does(call::try_send, 0, 1),
+      does(call::drop_receiver, 3),
+  };
+  run_small_worlds(false, {does(call::clone_sender, 0, 0, 1), does(call::try_reserve, 1, 0)}, letters);
+}
+
 // ---- Random worlds ----
 
 std::optional<std::uint64_t> from_environment(const char* variable) {

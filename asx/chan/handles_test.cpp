@@ -21,6 +21,7 @@ using testing::open_channel;
 using testing::poll_recv;
 using testing::poll_reserve;
 using testing::puppet;
+using testing::puppet_config;
 using testing::puppet_stage;
 using testing::told_wakes;
 
@@ -129,6 +130,38 @@ TEST(channel_handles, a_reserve_into_a_held_permit_aborts_that_one_when_it_succe
   EXPECT_TRUE(permit.is_held());
   EXPECT_EQ(permit.send(2).code, status::ok);
   EXPECT_EQ(drain(ch.rx), (std::vector<int>{1, 2}));
+}
+
+// Goal:   the slot of a turn is its own, though the permit that it is written over gives one back as well (INV-CH-01).
+// Method: `a` waits to reserve into the permit that it holds; messages wait behind it, and are taken by whoever frees a
+//         slot.
+TEST(channel_handles, a_permit_that_is_written_over_leaves_one_slot_to_those_behind_and_not_two) {
+  for (const journal_mode journaling : {journal_mode::full, journal_mode::off}) {
+    runtime_config config = puppet_config();
+    config.journaling = journaling;
+    puppet_stage s(config);
+    auto ch = open_channel(s, 2);
+    sender<int> other = ch.tx;
+    puppet& a = s.task();
+    puppet& b = s.task();
+    puppet& c = s.task();
+    reserve_wait of_a, of_b, of_c;
+    send_permit<int> permit;
+    int first = 1, second = 2;
+    s.act(a, [&](cx& x) { EXPECT_EQ(ch.tx.poll_reserve(x, of_a, permit), status::ok); });
+    fill(ch.tx, {7});
+    s.act(a, [&](cx& x) { EXPECT_EQ(ch.tx.poll_reserve(x, of_a, permit), status::would_block); });
+    s.act(b, [&](cx& x) { EXPECT_EQ(other.poll_send(x, of_b, first), status::would_block); });
+    s.act(c, [&](cx& x) { EXPECT_EQ(other.poll_send(x, of_c, second), status::would_block); });
+    EXPECT_EQ(ch.rx.try_recv().value, 7);
+    s.act(a, [&](cx& x) { EXPECT_EQ(ch.tx.poll_reserve(x, of_a, permit), status::ok); });
+    const channel_report now = look(ch.tx);
+    EXPECT_EQ(now.queued, 1U) << "b's, by the slot of the permit that was written over";
+    EXPECT_EQ(now.reserved, 1U);
+    EXPECT_EQ(now.waiters, 1U) << "and c waits for the next one";
+    EXPECT_EQ(permit.send(9).code, status::ok);
+    EXPECT_EQ(drain(ch.rx), (std::vector<int>{1, 9, 2}));
+  }
 }
 
 TEST(channel_handles, a_task_may_take_down_the_channel_whose_permit_it_holds) {

@@ -61,6 +61,7 @@ class channel_coverage {
     taken_.told_of_gone += c.told_of_gone;
     taken_.untold += c.untold;
     taken_.moved += c.moved;
+    taken_.over += c.over;
   }
 
   /// What happened less often than `wanted`, in words; "" when nothing did.
@@ -132,6 +133,7 @@ class channel_coverage {
     demand(taken_.told_of_gone, "... where nobody receives any more");
     demand(taken_.untold, "one that was taken and is not told");
     demand(taken_.moved, "a wait that is moved away from its message");
+    demand(taken_.over, "a permit that is written over while somebody waits");
     demand(destroyed_, "a message that is discarded");
     demand(cleanups_, "a cleanup action");
     demand(freed_, "a channel that is freed");

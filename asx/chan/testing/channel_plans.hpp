@@ -178,6 +178,7 @@ class channel_draws {
     op.sender = slot(world.senders().size(), [&](std::uint32_t s) { return world.is_in_use(world.senders()[s]); });
     op.receiver = slot(2, [&](std::uint32_t r) { return world.is_in_use(world.receivers()[r]); });
     op.permit = slot(world.permit_slots(), [&](std::uint32_t p) { return world.permit_number(p) != 0; });
+    op.is_over = one_in(4);
     op.variant = below(2);
     op.message = ++last_message_;
     op.region = one_in(2) ? 3 : below(3);

@@ -138,6 +138,7 @@ struct channel_operation {
   std::uint32_t sender = 0;    // Slot.
   std::uint32_t other = 0;     // Slot of the wait, or of the sender that a clone or a new channel goes to.
   std::uint32_t permit = 0;    // Slot.
+  bool is_over = false;        // A reserve goes into the permit there, if a plain one is held, and aborts that.
   std::uint32_t receiver = 0;  // Slot.
   std::uint32_t region = 0;    // Place in the plan.
   std::uint32_t variant = 0;   // By which of several equal ways.
@@ -310,7 +311,10 @@ class channel_world {
   std::string out = op.actor == 0 ? "host" : "puppet" + number(op.actor);
   out += ": " + std::string(name(op.call));
   switch (op.call) {
-    case call::poll_reserve: out += " sender" + number(op.sender) + ", wait" + number(op.other); break;
+    case call::poll_reserve:
+      out += " sender" + number(op.sender) + ", wait" + number(op.other);
+      if (op.is_over) out += ", over permit" + number(op.permit);
+      break;
     case call::poll_send_many:
       out += number(op.count) + " from message" + number(op.message) + " by sender" + number(op.sender) + ", wait" +
              number(op.other);
@@ -320,6 +324,9 @@ class channel_world {
       break;
     case call::poll_recv_many: out += number(op.receiver) + ", at most" + number(op.count); break;
     case call::try_reserve:
+      out += number(op.sender);
+      if (op.is_over) out += ", over permit" + number(op.permit);
+      break;
     case call::drop_sender:
     case call::move_sender: out += number(op.sender); break;
     case call::try_send:

@@ -56,6 +56,7 @@ class naive_channel_world final : public channel_world, public naive_puppets {
     std::uint64_t told_of_gone = 0;
     std::uint64_t untold = 0;  // The wait went, or was asked for something else.
     std::uint64_t moved = 0;   // A wait that stood with its message.
+    std::uint64_t over = 0;    // A permit that was written over where somebody waits.
   };
   struct permit_slot {
     bool is_resolved = true;  // As far as the object knows.
@@ -332,8 +333,26 @@ class naive_channel_world final : public channel_world, public naive_puppets {
     if (got.code == status::resource_exhausted) tell_refusal(event_kind::refused_slot, got.code);
     static_cast<wait_place&>(w) =
         got.code == status::would_block ? wait_place{s.channel, got.waiter, s.identity} : wait_place{};
-    if (got.permit != 0) take_permit(s.channel, got.permit, obligation, &t, t.region);
+    permit_slot* const over = over_of(op);
+    permit_slot before;
+    if (got.permit != 0) before = take_permit(s.channel, got.permit, obligation, &t, t.region, over);
     carry_out(s.channel);
+    write_over(before);
+  }
+
+  /// What a reserve is asked to write over: a plain permit that is held.
+  permit_slot* over_of(const channel_operation& op) {
+    const bool reserves = op.call == channel_call::poll_reserve || op.call == channel_call::try_reserve;
+    if (!reserves || !op.is_over || plan().tracked[op.sender] || op.permit >= permits_.size()) return nullptr;
+    const bool is_plain = permits_[op.permit].obligation == 0 && permit_number(op.permit) != 0;
+    return is_plain ? &permits_[op.permit] : nullptr;
+  }
+  /// It is aborted as soon as there is another one in its place.
+  void write_over(permit_slot& before) {
+    if (before.is_resolved) return;
+    if (!channels_[before.channel].waiters().empty()) ++counts_.over;
+    channel_note unused;
+    abort(before, unused);
   }
 
   void try_reserve(const channel_operation& op, naive_task* t, channel_note& out) {
@@ -352,22 +371,28 @@ class naive_channel_world final : public channel_world, public naive_puppets {
     const naive_channel::reserve_answer got = channels_[s.channel].try_reserve(out.task, obligation);
     out.code = got.code;
     out.number = got.permit;
-    if (got.code == status::ok) take_permit(s.channel, got.permit, obligation, t, region);
+    permit_slot* const over = over_of(op);
+    permit_slot before;
+    if (got.code == status::ok) before = take_permit(s.channel, got.permit, obligation, t, region, over);
     carry_out(s.channel);
+    write_over(before);
   }
 
-  void take_permit(std::size_t channel, std::uint64_t number, std::uint64_t obligation, naive_task* holder,
-                   std::uint32_t region) {
+  /// Into `over`, whose permit is given back; null: into a place that is free.
+  permit_slot take_permit(std::size_t channel, std::uint64_t number, std::uint64_t obligation, naive_task* holder,
+                          std::uint32_t region, permit_slot* over) {
     if (obligation != 0) {
       last_obligation_ = obligation;
       obligations_[obligation] = {region, true};
       record_.obligations.push_back({obligation, obligation_state::reserved});
     }
     if (holder != nullptr) holder->cleanup.push_back({channel, number});
+    if (over != nullptr) return std::exchange(*over, {false, channel, number, obligation});
     std::uint32_t slot = 0;
     while (slot < permits_.size() && permit_number(slot) != 0) ++slot;
     if (slot == permits_.size()) permits_.emplace_back();
     permits_[slot] = {false, channel, number, obligation};
+    return {};
   }
 
   void send_at_once(const channel_operation& op, channel_note& out) {

@@ -455,26 +455,30 @@ class real_channel_world final : public ending_channel_world {
     permit_slot got;
     got.is_tracked = plan_.tracked[op.sender];
     sender_slot& s = senders_[op.sender];
+    const bool is_over = op.is_over && !got.is_tracked && op.permit < permits_.size() &&
+                         !permits_[op.permit].is_tracked && permit_number(op.permit) != 0;
+    send_permit<message>& plain = is_over ? permits_[op.permit].plain : got.plain;
     if (op.call == channel_call::poll_reserve) {
       reserve_wait& w = waits_[op.other];
       if (got.is_tracked) {
         out.code = s.tracked.poll_reserve(*c, w, got.tracked);
       } else if (letters_[op.other] == nullptr && is_prompt()) {  // The short way does not look at the wait.
-        out.code = reserve_promptly(s.plain, *c, w, got.plain);
+        out.code = reserve_promptly(s.plain, *c, w, plain);
       } else {
-        out.code = s.plain.poll_reserve(*c, w, got.plain);
+        out.code = s.plain.poll_reserve(*c, w, plain);
       }
       if (out.code == status::would_block) out.number = w.id();
       take_away(letters_[op.other]);
     } else if (!got.is_tracked) {
-      out.code = s.plain.try_reserve(got.plain);
+      out.code = s.plain.try_reserve(plain);
     } else if (c != nullptr || op.variant == 1) {
       out.code = s.tracked.try_reserve(got.tracked);
     } else {
       out.code = s.tracked.try_reserve(regions_[op.region], got.tracked);
     }
     if (out.code != status::ok) return;
-    out.number = got.is_tracked ? got.tracked.number() : got.plain.number();
+    out.number = got.is_tracked ? got.tracked.number() : plain.number();
+    if (is_over) return;
     std::uint32_t slot = 0;
     while (slot < permits_.size() && permit_number(slot) != 0) ++slot;
     if (slot == permits_.size()) permits_.emplace_back();
