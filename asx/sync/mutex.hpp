@@ -102,8 +102,9 @@ class mutex {
       w.leave();
       return extension::poll_gone(c, core_.absence());
     }
+    void* const value = core->value();  // What is written over may end this as well.
     const status s = core->poll_acquire(c, w, 1, out.unit_, site);
-    if (s == status::ok) out.value_ = std::launder(static_cast<T*>(core->value()));
+    if (s == status::ok) out.value_ = std::launder(static_cast<T*>(value));
     return s;
   }
   /// ok, stale_handle, disconnected, full (it is held, or somebody waits), resource_exhausted.
@@ -112,8 +113,9 @@ class mutex {
     const inside in(core_.gate());
     semaphore_core* const core = core_.get();
     if (core == nullptr) return core_.absence();
+    void* const value = core->value();
     const status s = core->try_acquire(1, out.unit_, site);
-    if (s == status::ok) out.value_ = std::launder(static_cast<T*>(core->value()));
+    if (s == status::ok) out.value_ = std::launder(static_cast<T*>(value));
     return s;
   }
   [[nodiscard]] status inspect(semaphore_report& out) const noexcept {

@@ -108,7 +108,9 @@ status semaphore_core::claim(std::uint64_t units, semaphore_units& out, const st
     }
   }
   if (waited_as != 0) note_left(extension::caller(home), waited_as, leave_code::served);
-  out.release();
+  semaphore_units before;  // What is written over is given back last: a value that ends with it may ask for these.
+  if (out.core_ != nullptr) [[unlikely]]
+    before.take(out);
   left_ -= units;
   held_ += units;
   out.core_ = this;

@@ -408,6 +408,42 @@ TEST(mutex, ends_its_value_once_when_the_region_closes_while_it_is_made) {
   EXPECT_EQ(m.try_lock(guard), status::disconnected);
 }
 
+// Goal:   a lock is taken before the guard that it is written over ends, whatever ends with that one.
+// Method: the last guard of a mutex whose region is gone: the destructor of its value asks for the lock being taken.
+TEST(mutex, is_one_holders_though_the_guard_that_is_written_over_ends_a_value_that_asks_for_it) {
+  struct asks {
+    asks() noexcept = default;
+    asks(mutex<asks>& m, mutex_guard<asks>& g, status& s) noexcept : at(&m), into(&g), told(&s) {}
+    asks(const asks&) = delete;
+    asks& operator=(const asks&) = delete;
+    ~asks() {
+      if (at != nullptr) *told = at->try_lock(*into);
+    }
+    mutex<asks>* at = nullptr;
+    mutex_guard<asks>* into = nullptr;
+    status* told = nullptr;
+  };
+  runtime rt;
+  const region_handle region = testing::must_open(rt, rt.root());
+  mutex<asks> wanted;
+  ASSERT_EQ(mutex<asks>::create(rt.kernel(), rt.root(), wanted, "wanted"), status::ok);
+  mutex_guard<asks> inner;
+  status told = status::ok;
+  mutex<asks> orphan;
+  ASSERT_EQ(mutex<asks>::create(rt.kernel(), region, orphan, "orphan", wanted, inner, told), status::ok);
+  mutex_guard<asks> guard;
+  ASSERT_EQ(orphan.try_lock(guard), status::ok);
+  ASSERT_EQ(rt.kernel().close(region), status::ok);
+  rt.run_until_idle();
+  EXPECT_EQ(wanted.try_lock(guard), status::ok);
+  EXPECT_EQ(told, status::full);
+  EXPECT_FALSE(inner.is_held());
+  semaphore_report now;
+  EXPECT_EQ(wanted.inspect(now), status::ok);
+  EXPECT_EQ(now.left, 0U);
+  guard.unlock();
+}
+
 TEST(mutex, shows_in_the_report_of_what_is_alive) {
   runtime rt;
   mutex<int> m;
