@@ -26,6 +26,7 @@ void hub::settle(const thing_room& room, std::uint64_t capacity) noexcept {
 end_wait& end_wait::operator=(end_wait&& other) noexcept {
   if (this != &other) {
     leave();
+    const inside here(extension::gate_of(other));
     from_ = other.from_;
     waiter::operator=(std::move(other));
   }

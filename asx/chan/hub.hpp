@@ -48,13 +48,16 @@ enum class hub_side : std::uint8_t { sender, receiver };
 class ASX_API end_wait : public waiter {
  public:
   end_wait() noexcept = default;
-  end_wait(end_wait&& other) noexcept : waiter(static_cast<waiter&&>(other)), from_(other.from_) {}
+  end_wait(end_wait&& other) noexcept : end_wait(static_cast<end_wait&&>(other), inside(extension::gate_of(other))) {}
   end_wait& operator=(end_wait&& other) noexcept;
   ~end_wait() { leave(); }
 
  private:
   friend class hub;
   friend class hub_end;
+  // Inside until it is whole: whoever serves it asks whose it is.
+  end_wait(end_wait&& other, const inside& /*here*/) noexcept
+      : waiter(static_cast<waiter&&>(other)), from_(other.from_) {}
   hub_end* from_ = nullptr;  // Meaningful while it waits.
 };
 

@@ -27,9 +27,11 @@ class ASX_API notify_wait : public waiter {
  public:
   notify_wait() noexcept = default;
   notify_wait(notify_wait&& other) noexcept
-      : waiter(static_cast<waiter&&>(other)), told_(std::exchange(other.told_, told::no)) {}
+      : notify_wait(static_cast<notify_wait&&>(other), inside(extension::gate_of(other))) {}
   notify_wait& operator=(notify_wait&& other) noexcept {
     if (this != &other) {
+      leave();
+      const inside here(extension::gate_of(other));
       waiter::operator=(static_cast<waiter&&>(other));
       told_ = std::exchange(other.told_, told::no);
     }
@@ -40,6 +42,9 @@ class ASX_API notify_wait : public waiter {
  private:
   friend class notify_core;
   enum class told : std::uint8_t { no, alone, with_all };
+  // Inside until it is whole: whoever notifies says so here.
+  notify_wait(notify_wait&& other, const inside& /*here*/) noexcept
+      : waiter(static_cast<waiter&&>(other)), told_(std::exchange(other.told_, told::no)) {}
   told told_ = told::no;
 };
 

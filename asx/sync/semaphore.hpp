@@ -45,11 +45,14 @@ struct semaphore_report {
 class ASX_API semaphore_wait : public waiter {
  public:
   semaphore_wait() noexcept = default;
-  semaphore_wait(semaphore_wait&& other) noexcept : waiter(static_cast<waiter&&>(other)), wants_(other.wants_) {}
+  semaphore_wait(semaphore_wait&& other) noexcept
+      : semaphore_wait(static_cast<semaphore_wait&&>(other), inside(extension::gate_of(other))) {}
   semaphore_wait& operator=(semaphore_wait&& other) noexcept {
     if (this != &other) {
-      waiter::operator=(static_cast<waiter&&>(other));
+      leave();
+      const inside here(extension::gate_of(other));
       wants_ = other.wants_;
+      waiter::operator=(static_cast<waiter&&>(other));
     }
     return *this;
   }
@@ -57,6 +60,9 @@ class ASX_API semaphore_wait : public waiter {
 
  private:
   friend class semaphore_core;
+  // Inside until it is whole: whoever gives units back looks at both.
+  semaphore_wait(semaphore_wait&& other, const inside& /*here*/) noexcept
+      : waiter(static_cast<waiter&&>(other)), wants_(other.wants_) {}
   std::uint64_t wants_ = 0;
 };
 
