@@ -326,6 +326,55 @@ TEST(broadcast, a_copy_may_receive_drop_and_close) {
   EXPECT_EQ(ends.tx.send(noisy(3, {})).code, status::disconnected);
 }
 
+// What is kept is nobody's once the last receiver has gone, whenever that was; it may be what somebody waits for.
+TEST(broadcast, r258_what_is_kept_goes_with_a_last_receiver_that_a_value_drops_by_its_end_or_its_copy) {
+  {
+    puppet_stage s;
+    auto ends = broadcast<noisy>(s.k, s.rt.root(), 2);
+    int gone = 0;
+    const auto counts = [&gone] { ++gone; };
+    EXPECT_EQ(ends.tx.send(noisy(1, [&] { ends.rx.drop(); })).code, status::ok);
+    EXPECT_EQ(ends.tx.send(noisy(2, counts)).code, status::ok);
+    EXPECT_EQ(ends.tx.send(noisy(3, counts)).code, status::ok) << "its send overwrites the first, which drops";
+    EXPECT_EQ(gone, 2);
+    EXPECT_EQ(look(ends.tx).kept, 0U);
+    EXPECT_EQ(look(ends.tx).counts.discarded, 2U);
+    EXPECT_EQ(s.count(event_kind::messages_discarded), 1U);
+  }
+  {
+    puppet_stage s;
+    auto ends = broadcast<noisy>(s.k, s.rt.root(), 2);
+    int gone = 0;
+    EXPECT_EQ(ends.tx
+                  .send(noisy(
+                      1, [&] { ++gone; },
+                      [&] {
+                        ends.rx.drop();
+                        EXPECT_EQ(gone, 0) << "what is copied stays";
+                      }))
+                  .code,
+              status::ok);
+    EXPECT_EQ(ends.rx.try_recv().value->number, 1);
+    EXPECT_EQ(gone, 1);
+    EXPECT_EQ(look(ends.tx).counts.discarded, 1U);
+  }
+  {  // Who subscribes meanwhile sees nothing of it, and what was kept makes room.
+    puppet_stage s;
+    auto ends = broadcast<noisy>(s.k, s.rt.root(), 1);
+    broadcast_receiver<noisy> late;
+    const auto changes = [&] {
+      ends.rx.drop();
+      EXPECT_EQ(ends.tx.subscribe(late), status::ok);
+    };
+    EXPECT_EQ(ends.tx.send(noisy(1, changes)).code, status::ok);
+    EXPECT_EQ(ends.tx.send(noisy(2, {})).code, status::ok);
+    EXPECT_EQ(look(ends.tx).kept, 1U);
+    EXPECT_EQ(late.try_recv().code, status::empty);
+    EXPECT_EQ(ends.tx.send(noisy(3, {})).code, status::ok);
+    EXPECT_EQ(late.try_recv().value->number, 3);
+  }
+}
+
 TEST(broadcast, a_destructor_may_subscribe_while_the_last_receiver_goes) {
   puppet_stage s;
   auto ends = broadcast<noisy>(s.k, s.rt.root(), 2);

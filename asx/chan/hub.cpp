@@ -121,19 +121,24 @@ void hub::drop(hub_side side) noexcept {
         told = note(event_kind::channel_receiver_closed, pack(senders_, 0), 0);
       }
       disconnect(told);
-      if (how().discards_with_receivers && !is_held()) {
-        if (gate_of(home) == nullptr) {
-          const hub_hold held(*this);
-          how().discard(*this);
-        } else {
-          const hub_ending held(*this);
-          how().discard(*this);
-        }
-        return;  // The hold frees it.
-      }
+      if (how().discards_with_receivers) return discard_unseen();
     }
   }
   free_if_done();
+}
+
+// What nobody can see any more goes. While user code is at a value of it it goes when that is over, if
+// nobody has subscribed by then: whoever has does not see it either, and newer values take its place.
+void hub::discard_unseen() noexcept {
+  is_discard_owed_ = is_held();
+  if (is_discard_owed_ || receivers_ != 0 || is_down_) return free_if_done();
+  if (gate_of(home) == nullptr) {
+    const hub_hold held(*this);
+    how().discard(*this);
+  } else {
+    const hub_ending held(*this);
+    how().discard(*this);
+  }  // The hold frees it.
 }
 
 hub_end::hub_end(const hub_end& other) noexcept : at_(other.at_), side_(other.side_) {
@@ -200,7 +205,7 @@ hub_ending::~hub_ending() {
   hub_ending** at = &at_.endings_;
   while (*at != this) at = &(*at)->next_;  // asx: bounded by the threads, and how deep they nest
   *at = next_;
-  at_.free_if_done();
+  at_.is_discard_owed_ ? at_.discard_unseen() : at_.free_if_done();
 }
 
 // ---- the end ------------------------------------------------------------------------------------------------------

@@ -94,7 +94,7 @@ class ASX_API hub : public thing {
   void hold() noexcept { ++holds_; }
   /// The hub may be gone afterwards.
   void release() noexcept {
-    if (--holds_ == 0) free_if_done();
+    if (--holds_ == 0) is_discard_owed_ ? discard_unseen() : free_if_done();
   }
   /// Nobody got an end of it: what is made is given up. It must be held.
   void abandon() noexcept { senders_ = receivers_ = 0; }
@@ -158,6 +158,7 @@ class ASX_API hub : public thing {
   static void wait_left(wait_queue& queue, waiter& w, waiter_name who, leave_code how) noexcept;
   void remove(end_wait& w, leave_code how) noexcept;
   void disconnect(std::uint64_t cause) noexcept;
+  void discard_unseen() noexcept;
   void free_if_done() noexcept {
     if (holds_ == 0 && endings_ == nullptr && (is_down_ || (senders_ == 0 && receivers_ == 0))) free();
   }
@@ -165,6 +166,7 @@ class ASX_API hub : public thing {
 
   std::uint32_t holds_ = 0;
   bool is_down_ = false;
+  bool is_discard_owed_ = false;  // The last receiver went while it was held.
   hub_ending* endings_ = nullptr;
   std::uint64_t last_wait_ = 0;
   thing_order order_;
