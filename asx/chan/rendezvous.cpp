@@ -45,9 +45,9 @@ status rendezvous_core::poll_send(hub_end& from, cx& c, offer_core& offer, bool 
   return s;
 }
 
-bool rendezvous_core::finish(offer_core& offer) noexcept {
+void rendezvous_core::finish(offer_core& offer) noexcept {
+  ASX_ASSERT(waits_.head() == &offer, "the move of a value that is offered does not use its rendezvous (R-341)");
   stop_waiting();
-  if (waits_.head() != &offer) return false;
   extension::task_record& sender = extension::waiting_task(offer);
   offer.is_taken_ = true;
   if (offer.is_one_of_several_) extension::decide(sender);
@@ -57,7 +57,6 @@ bool rendezvous_core::finish(offer_core& offer) noexcept {
   extension::wake(home, sender, wake_code::slot, told);
   if (home.ghosts().is_on()) [[unlikely]]
     check();
-  return true;
 }
 
 // ---- the receiver -------------------------------------------------------------------------------------------------

@@ -87,8 +87,8 @@ class ASX_API rendezvous_core final : public hub {
   /// ok, disconnected, reentrant, empty.
   [[nodiscard]] status try_recv() noexcept;
   [[nodiscard]] offer_core& head() const noexcept { return static_cast<offer_core&>(*waits_.head()); }
-  /// The value of `offer` was moved out. False when it stands here no more: it was withdrawn while it was moved.
-  [[nodiscard]] bool finish(offer_core& offer) noexcept;
+  /// The value of `offer` was moved out.
+  void finish(offer_core& offer) noexcept;
   void stop_waiting() noexcept {
     if (!receivers_queue_.empty()) extension::remove(receivers_queue_, receiver_wait_);
   }
@@ -311,13 +311,12 @@ class rendezvous_receiver {
 
   void take(rendezvous_core& core, std::optional<T>& out) {
     auto& offer = static_cast<rendezvous_offer<T>&>(core.head());
-    bool is_taken = false;
     {
       const hub_hold held(core);
       out.emplace(std::move(*offer.value_));
-      is_taken = core.finish(offer);
+      core.finish(offer);
     }
-    if (is_taken) offer.value_.reset();
+    offer.value_.reset();
   }
 
   hub_end end_;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <type_traits>
@@ -527,6 +528,33 @@ TEST(rendezvous, a_run_repeats_event_for_event) {
     EXPECT_EQ(recv(s, b, rx).value, 1);
     EXPECT_EQ(send(s, a, tx, o), status::ok);
   });
+}
+
+// the receiver would have the value, and the sender be told that nobody took it.
+TEST(rendezvous_death_test, a_move_out_of_an_offer_that_withdraws_it_is_found) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  struct restless {
+    explicit restless(std::function<void()>* at_move) noexcept : moves(at_move) {}
+    restless(restless&& other) noexcept : moves(other.moves) {
+      if (moves != nullptr && *moves) (*moves)();
+    }
+    restless& operator=(restless&&) = delete;
+    std::function<void()>* moves;
+  };
+  puppet_stage s;
+  auto [code, tx, rx] = rendezvous<restless>(s.k, s.rt.root());
+  ASSERT_EQ(code, status::ok);
+  puppet& a = s.task();
+  std::function<void()> deed;
+  rendezvous_offer<restless> offered;
+  offered.put(restless(&deed));
+  s.act(a, [&to = tx, &offered](cx& c) { EXPECT_EQ(to.poll_send(c, offered), status::would_block); });
+  const std::function<void()> withdraws = [&offered] { offered.leave(); };
+  const std::function<void()> ends = [&to = tx] { to.drop(); };
+  for (const std::function<void()>& each : {withdraws, ends}) {
+    EXPECT_DEATH((deed = each, static_cast<void>(rx.try_recv())), "does not use its rendezvous");
+  }
+  EXPECT_EQ(rx.try_recv().code, status::ok);
 }
 
 }  // namespace
