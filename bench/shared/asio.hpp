@@ -14,6 +14,7 @@
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
 #include <asio/use_awaitable.hpp>
+#include <thread>
 
 namespace bench {
 
@@ -26,5 +27,20 @@ inline void run_all(asio::io_context& io) {
   io.restart();
   io.run();
 }
+
+/// Where coroutines run: an io_context, and who is in it.
+struct one_thread {
+  asio::io_context io{ASIO_CONCURRENCY_HINT_UNSAFE};
+  void run_all() { bench::run_all(io); }
+};
+struct two_threads {
+  asio::io_context io{2};
+  void run_all() {
+    io.restart();
+    std::thread other([this] { io.run(); });
+    io.run();
+    other.join();
+  }
+};
 
 }  // namespace bench
