@@ -3,11 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <new>
 #include <string>
 
 #include "asx/base/testing.hpp"
+#include "asx/base/testing/counted_new.hpp"
 #include "asx/coro/chan.hpp"
 #include "asx/coro/region.hpp"
 #include "asx/coro/select.hpp"
@@ -16,46 +15,13 @@
 #include "asx/coro/testing/lives.hpp"
 #include "asx/coro/time.hpp"
 
-namespace {
-std::uint64_t news = 0;  // Calls of the global operator new.
-}
-
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
-  ++news;
-  void* const block = std::malloc(bytes == 0 ? 1 : bytes);
-  if (block == nullptr) std::abort();
-  return block;
-}
-// All forms: a sanitizer has its own of those that are not replaced, and sees blocks of one handed to the other.
-[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
-  ++news;
-  return std::malloc(bytes == 0 ? 1 : bytes);
-}
-[[gnu::noinline]] void* operator new[](std::size_t bytes) {
-  return ::operator new(bytes);
-}
-[[gnu::noinline]] void* operator new[](std::size_t bytes, const std::nothrow_t& no) noexcept {
-  return ::operator new(bytes, no);
-}
-[[gnu::noinline]] void operator delete[](void* block) noexcept {
-  std::free(block);
-}
-[[gnu::noinline]] void operator delete[](void* block, std::size_t) noexcept {
-  std::free(block);
-}
-[[gnu::noinline]] void operator delete(void* block) noexcept {
-  std::free(block);
-}
-[[gnu::noinline]] void operator delete(void* block, std::size_t) noexcept {
-  std::free(block);
-}
-
 namespace asx {
 namespace {
 
 using testing::book_of_lives;
 using testing::counting_memory;
 using testing::life;
+using testing::news;
 using testing::nothing_left;
 
 task<int> leaf(cx, int n) {
@@ -125,6 +91,54 @@ TEST(coro_memory, asks_nobody_for_anything_once_the_pools_are_warm) {
   EXPECT_EQ(news, calls);
   EXPECT_TRUE(book.is_balanced());
   before.check();
+}
+
+task<> sends_often(cx, sender<int> tx, int n) {
+  for (int i = 0; i < n; ++i) co_await send(tx, i);
+}
+
+task<int> drains_slowly(cx, receiver<int> rx) {
+  int count = 0;
+  while (const auto got = co_await recv(rx)) {
+    ++count;
+    co_await yield();
+  }
+  co_return count;
+}
+
+task<int> crowded(cx c, int n) {
+  auto ends = channel<int>(c, 1);
+  auto count = spawn(c, drains_slowly, std::move(ends.rx));
+  co_await region(c, [n, tx = &ends.tx](cx r) -> task<> {
+    for (int i = 0; i < 4; ++i) co_await start(r, sends_often, *tx, n);
+  });
+  ends.tx.drop();
+  const outcome<int> received = co_await join(count.handle);
+  co_return received.value();
+}
+
+// A send that is awaited waits with its message in its frame.
+TEST(coro_memory, senders_that_wait_with_their_messages_ask_for_nothing) {
+  counting_memory memory;
+  runtime_config config;
+  config.memory = memory.port();
+  config.journaling = journal_mode::off;
+  runtime rt(config);
+  std::size_t requests = 0;
+  std::uint64_t calls = 0;
+  for (int i = 0; i < 12; ++i) {
+    if (i == 2) {
+      requests = memory.requests();
+      calls = news;
+    }
+    auto made = spawn_in(rt.kernel(), rt.root(), {}, crowded, 40);
+    rt.run_until_quiescent();
+    outcome<int> out;
+    EXPECT_EQ(made.handle.take(out), status::ok);
+    EXPECT_EQ(out.value(), 160);
+  }
+  EXPECT_EQ(memory.requests(), requests);
+  EXPECT_EQ(news, calls);
 }
 
 struct trial {
