@@ -6,12 +6,14 @@
 
 A fixture shows the ids in its `id` and `pins` (conformance/fixtures/**.json); an alias, which is `same_as` another,
 shows its own. A test shows the ids that it names, in its body or between it and the test before it; an id above the
-first test, or in a file without tests, is the file's.
+first test, or in a file without tests, is the file's. A ruling is also shown by what stands behind its `Test:` in
+docs/spec/rulings.md: `file`, or `name` in `file`, or `r300_…` for all whose names begin so.
 
 What is checked:
   - each of the 147 fixtures of the catalogue has one file, named after it, in the folder of its domain;
   - each of the 26 invariants and 29 forbidden behaviours is shown by a fixture or a test;
   - every id that a fixture or a row of conformance/invariants names exists, and so does what an alias is the same as;
+  - every file and every test that a ruling names exists;
   - docs/spec/coverage.md is what this would write.
 
 One line a problem: where, what, what to do. Exit status: 0 all well, 1 problems, 2 wrong usage.
@@ -35,6 +37,10 @@ RULING_DEFINITION = re.compile(r"^(?:###\s+|\|\s*)([RU]-\d+)\b(.*)", re.MULTILIN
 LAW_RANGE = re.compile(r"(?<![\w-])(INV-[A-Z]+|FB|[RU])-(\d+) to \1-(\d+)(?![\w-])")
 # In the name of a test: fb_007_008, fb_003_to_006, inv_ch_07.
 LAW_IN_NAME = re.compile(r"(?<![a-z0-9])(fb|inv_[a-z]+)((?:_(?:to_)?\d{2,3}(?!\d))+)")
+RULING = re.compile(r"^### (R-\d+)\b(.*?)(?=^###? |\Z)", re.MULTILINE | re.DOTALL)
+TESTS_OF_RULING = re.compile(r"^Test: (.*?)(?=^\s*$|\Z)", re.MULTILINE | re.DOTALL)
+A_FILE = re.compile(r"(?:asx|tests|tools|examples|bindings)/[\w./-]+\.\w+")
+A_TEST = re.compile(r"[a-z]\w*[a-z0-9_](?:…)?")
 CPP_TEST = re.compile(r"^(?:TEST(?:_F|_P)?|LAB_TEST|RC_GTEST_PROP|RC_GTEST_FIXTURE_PROP)\(\s*(\w+)\s*,\s*(\w+)?", re.MULTILINE)
 CPP_FUNCTION = re.compile(r"^(?!TEST|LAB_TEST|RC_GTEST)[A-Za-z][\w:<>,&* ]*?\b(\w+)\([^;]*?\) (?:const )?(?:noexcept )?\{$", re.MULTILINE)
 PYTHON_TEST = re.compile(r"^    def (test_\w+)\(", re.MULTILINE)
@@ -113,7 +119,7 @@ def tests_of_file(path: Path, name: str, laws: Laws):
             yield law, name
 
 
-def find_tests(root: Path, laws: Laws) -> dict[str, list[str]]:
+def find_tests(root: Path, laws: Laws, problems: list[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     files = sorted((root / "asx").glob("**/*_test.cpp"))
     files += sorted(p for p in (root / "tests").glob("**/*") if p.suffix in (".cpp", ".py") and "fuzz" not in p.parts)
@@ -122,10 +128,52 @@ def find_tests(root: Path, laws: Laws) -> dict[str, list[str]]:
             tests = found.setdefault(law, [])
             if test not in tests:
                 tests.append(test)
+    for law, test in tests_of_rulings(root, problems):
+        tests = found.setdefault(law, [])
+        if test not in tests:
+            tests.append(test)
     for law, tests in found.items():  # A test says more than its file.
         files_with_tests = {t.split(":")[0] for t in tests if ":" in t}
         found[law] = [t for t in tests if ":" in t or t not in files_with_tests]
     return found
+
+
+def tests_of_rulings(root: Path, problems: list[str]):
+    """(ruling, the test that it says shows it)"""
+    tests_in: dict[str, list[str]] = {}
+
+    def tests_of(file: str) -> list[str]:
+        if file not in tests_in:
+            path = root / file
+            text = path.read_text(encoding="utf-8")
+            tests_in[file] = [name for _, _, name, is_test in blocks_of(path, text) if is_test]
+        return tests_in[file]
+
+    def matching(file: str, name: str) -> list[str]:
+        def is_meant(test: str) -> bool:
+            suite, _, plain = test.rpartition(".")
+            return plain.startswith(name[:-1]) if name.endswith("…") else name in (suite, plain)
+
+        return [f"{file}: {test}" for test in tests_of(file) if is_meant(test)]
+
+    text = (root / RULINGS).read_text(encoding="utf-8")
+    for ruling, body in RULING.findall(text):
+        for said in TESTS_OF_RULING.findall(body):
+            # What is separated by a semicolon speaks for itself: names, and the files that they are in.
+            for part in said.split(";"):
+                words = re.findall(r"`([^`]+)`", part)
+                files = [w for w in words if A_FILE.fullmatch(w)]
+                names = [w for w in words if w not in files and A_TEST.fullmatch(w)]
+                for gone in [f for f in files if not (root / f).is_file()]:
+                    problems.append(f"{RULINGS.as_posix()}: {ruling} is shown by {gone}, which does not exist; name the file")
+                    files.remove(gone)
+                if not names:
+                    yield from ((ruling, file) for file in files)
+                for name in names if files else []:
+                    found = [test for file in files for test in matching(file, name)]
+                    if not found:
+                        problems.append(f"{RULINGS.as_posix()}: {ruling} is shown by {name}, which is no test of {' or '.join(files)}; name the test")
+                    yield from ((ruling, test) for test in found)
 
 
 def find_fixtures(root: Path, laws: Laws, problems: list[str]) -> tuple[dict[str, str], dict[str, list[str]]]:
@@ -227,7 +275,7 @@ def main(arguments: list[str]) -> int:
     problems: list[str] = []
     file_of, pinned_by = find_fixtures(root, laws, problems)
     check_invariants(root, laws, problems)
-    tests = find_tests(root, laws)
+    tests = find_tests(root, laws, problems)
     page = write_page(laws, file_of, pinned_by, tests)
     if not options.check:
         (root / PAGE).write_text(page, encoding="utf-8")

@@ -190,6 +190,17 @@ class a_broken_rule(unittest.TestCase):
         page.write_text(page.read_text().replace("INV-CH-01", "INV-CH-99", 1))
         self.assert_refused(self.coverage("--check"), "docs/spec/coverage.md: stale; run ./x docs")
 
+    def test_a_ruling_that_names_a_test_which_is_gone_is_refused(self):
+        self.plant_fixtures()
+        rulings = self.tree / "docs/spec/rulings.md"
+        text = rulings.read_text()
+        for name in ("`r258_…`", "`asx/chan/oneshot_test.cpp`"):
+            self.assertIn(f"Test: {name}", text)
+        rulings.write_text(text.replace("Test: `r258_…`", "Test: `r2580_…`")
+                           .replace("Test: `asx/chan/oneshot_test.cpp`", "Test: `asx/chan/threeshot_test.cpp`"))
+        self.assert_refused(self.coverage("--check"), "R-258 is shown by r2580_…, which is no test of asx/chan/broadcast_test.cpp",
+                            "is shown by asx/chan/threeshot_test.cpp, which does not exist")
+
     def test_a_row_of_the_state_machines_that_names_nothing_is_refused(self):
         self.plant_fixtures()
         data = self.tree / "conformance/invariants/task.json"
