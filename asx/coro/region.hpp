@@ -27,7 +27,9 @@
 //    nothing, and panics with the place where it was written.
 //
 // Cancel points: the await, in the manner of law 2; a task that is cancelled already starts nothing. In a mask blocks
-//                and their limits work as ever.
+//                and their limits work as ever, as long as the region of the task is open. In one that closes,
+//                at a shutdown, too, a block is refused, and cleanup that opens one ends there with
+//                region_not_open. `within` (cleanup.hpp) opens none, and works there.
 // Threads: the runtime's.
 // Lifetime: the region, and everything in it, ends within the await.
 #pragma once

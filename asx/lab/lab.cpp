@@ -139,6 +139,17 @@ std::string words_of_struck(const kernel& k, task_handle task) {
   return out + (now.polls == 0 ? ", before it began" : ", behind its poll " + std::to_string(now.polls));
 }
 
+std::string words_of_failed_cleanup(task_id who, std::string_view called, const error& why) {
+  std::string out = "task " + std::to_string(who.value);
+  if (!called.empty()) out.append(" '").append(called).append("'");
+  out.append(" was cancelled, and its cleanup ended with ").append(name(why.code));
+  if (why.detail != 0) out.append(" (").append(std::to_string(why.detail)).append(")");
+  if (why.code == status::region_not_open) {
+    out += ": no block is opened in a region that closes; `within` limits a wait there, without one";
+  }
+  return out;
+}
+
 // Counts the points of a run, and strikes at one of them.
 struct injector {
   explicit injector(const plan& p) : what(p.fault), at(p.at) {}
@@ -149,6 +160,8 @@ struct injector {
   std::string struck;          // The first of them, in words.
   bool has_cancelled_body = false;
   const refusing_memory* memory = nullptr;
+  std::string failed_cleanup;             // The first that no strike explains, in words,
+  std::uint64_t failed_at = 0;            // and the event of its end.
   std::array<std::uint64_t, 4> points{};  // By fault_point.
   std::uint64_t most_polls = 0;           // That anybody had had when it was polled once more.
 
@@ -157,6 +170,7 @@ struct injector {
     return {.context = this,
             .strikes = &injector::strikes,
             .explains = &injector::explains,
+            .hears_failed_cleanup = &injector::hears_failed_cleanup,
             .message = "the lab cancels here"};
   }
   [[nodiscard]] bool has_hit() const noexcept {
@@ -165,6 +179,13 @@ struct injector {
   static bool explains(void* self, outcome_kind how, status code) noexcept {
     const auto& i = *static_cast<const injector*>(self);
     return i.has_hit() && is_of_fault(i.what, how, code);
+  }
+  static void hears_failed_cleanup(void* self, task_id who, std::string_view called, const error& why,
+                                   std::uint64_t ended) noexcept {
+    auto& i = *static_cast<injector*>(self);
+    if (i.failed_at != 0 || explains(self, outcome_kind::err, why.code)) return;
+    i.failed_at = ended;
+    i.failed_cleanup = words_of_failed_cleanup(who, called, why);
   }
   static bool strikes(void* self, fault_point p, std::uint64_t polls) noexcept {
     auto& i = *static_cast<injector*>(self);
@@ -307,6 +328,9 @@ void judge(runtime& rt, const lab_options& options, const counts& seen, std::uin
   }
   if (out.finding.empty() && seen.panics.count != 0 && !options.may_panic) {
     find(seen.words_of_panics(rt.journal()), seen.panics.first_at);
+  }
+  if (out.finding.empty() && out.points.failed_at != 0 && !options.may_fail_cleanup) {
+    find(out.points.failed_cleanup, out.points.failed_at);
   }
   if (out.finding.empty()) find(seen.channels.finding(), seen.unbalanced_at);
   if (out.finding.empty() && leaks != 0 && !options.may_leak) {

@@ -510,6 +510,38 @@ TEST(lab_sweep, takes_no_failure_for_the_injected_one_that_is_another) {
   EXPECT_TRUE(may.is_ok) << may.report();
 }
 
+// As a failure that nobody joined: the fault itself, and the loss of a peer, are no findings in cleanup either.
+TEST(lab_sweep, finds_a_cleanup_that_failed_and_takes_no_failure_for_the_injected_one) {
+  const auto tidies_up = [](auto cleanup) {
+    return [cleanup](cx c) -> task<> {
+      static_cast<void>(co_await attempt(region(c, [cleanup](cx r) -> task<> {
+        const auto works = [cleanup](cx own) -> task<> {
+          const auto worked = co_await attempt(sleep(ms(5)));
+          if (worked.is_ok()) co_return;
+          const auto quiet = co_await mask();
+          co_await cleanup(own);
+        };
+        co_await start(r, {.name = "worker"}, works);
+        co_await sleep(ms(1));
+        co_await region(r, works);
+      })));
+    };
+  };
+  const auto opens = tidies_up([](cx c) -> task<> { co_await region(c, [](cx) -> task<> { co_await yield(); }); });
+  const std::string words = "'worker' was cancelled, and its cleanup ended with region_not_open";
+  const lab_result r = expect_found(lab_fault::cancel_body, opens, words);
+  EXPECT_NE(r.struck.find("'body'"), std::string::npos) << r.report();
+  const lab_result may = sweep({.may_fail_cleanup = true}, lab_fault::cancel_body, opens);
+  EXPECT_TRUE(may.is_ok) << may.report();
+  for (const status code : {status::cancelled, status::disconnected}) {
+    const auto explained = tidies_up([code](cx) -> task<> { co_await fail(code); });
+    const lab_result told = sweep({}, lab_fault::cancel, explained);
+    EXPECT_TRUE(told.is_ok) << told.report();
+  }
+  static_cast<void>(expect_found(lab_fault::cancel_body, tidies_up([](cx) -> task<> { co_await fail(status::io, 7); }),
+                                 "its cleanup ended with io (7)"));
+}
+
 // the first failure that nobody joined is the fault itself, and is no excuse for the next.
 TEST(lab_sweep, finds_what_fails_after_the_injected_failure) {
   bool was_there = false;
