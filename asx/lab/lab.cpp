@@ -548,6 +548,15 @@ std::string parting_from(const std::string& path, const std::string& digest, con
   return parting(recorded.events, now);
 }
 
+bool is_asked_well(const lab_options& options, lab_result& out) {
+  if (options.seeds == 0U) out.finding = "no seed is asked for, so nothing is shown";
+  if (options.workers > most_workers) {
+    out.finding = "at most " + std::to_string(most_workers) + " virtual workers can be asked for";
+  }
+  out.is_ok = out.finding.empty();
+  return out.is_ok;
+}
+
 plan plan_of(const lab_options& options, std::uint64_t seed) {
   return {seed, 1 + static_cast<std::uint32_t>(seed % (options.workers == 0 ? 1 : options.workers)), lab_fault::none,
           0};
@@ -574,14 +583,8 @@ std::string lab_result::report() const {
 
 lab_result explore(const lab_options& options, const lab_body& body) {
   lab_result result;
-  if (options.seeds == 0 || options.workers > most_workers) {
-    result.is_ok = false;
-    result.finding = options.seeds == 0
-                         ? "no seed is asked for, so nothing is shown"
-                         : "at most " + std::to_string(most_workers) + " virtual workers can be asked for";
-    return result;
-  }
-  for (std::uint64_t i = 0; i < options.seeds && result.is_ok; ++i) {
+  if (!is_asked_well(options, result)) return result;
+  for (std::uint64_t i = 0; i < options.seeds.value_or(32) && result.is_ok; ++i) {
     const plan p = plan_of(options, options.first_seed + i);
     const run_record first = run_once(options, p, body);
     ++result.runs;
@@ -607,21 +610,18 @@ lab_result explore(const lab_options& options, const lab_body& body) {
 
 lab_result sweep(const lab_options& options, lab_fault fault, const lab_body& body) {
   lab_result result;
-  plan p = plan_of(options, options.first_seed);
-  const run_record whole = run_once(options, p, body);
-  ++result.runs;
-  tell(result, p, whole);
-  if (!result.is_ok) {
-    keep(result, options, whole);
-    return result;
-  }
-  p.fault = fault;
-  const std::uint64_t points = whole.points_for(fault);
-  for (p.at = 1; p.at <= points && result.is_ok; ++p.at) {
-    const run_record r = run_once(options, p, body);
-    ++result.runs;
-    tell(result, p, r);
-    if (!result.is_ok) keep(result, options, r);
+  if (!is_asked_well(options, result)) return result;
+  for (std::uint64_t i = 0; i < options.seeds.value_or(1) && result.is_ok; ++i) {
+    plan p = plan_of(options, options.first_seed + i);
+    std::uint64_t points = 0;
+    for (; p.at <= points && result.is_ok; ++p.at) {  // At point 0 nothing strikes, and the others are counted.
+      const run_record r = run_once(options, p, body);
+      ++result.runs;
+      tell(result, p, r);
+      if (!result.is_ok) keep(result, options, r);
+      if (p.at == 0) points = r.points_for(fault);
+      p.fault = fault;
+    }
   }
   if (result.is_ok && result.faults == 0) {
     result.is_ok = false;

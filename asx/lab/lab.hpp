@@ -19,7 +19,7 @@
 //   most often a block that a closing region refused (region.hpp)
 // - the same again: the second run of a seed has the digest of the first
 //
-// Sweeps do one thing at every point of one seed's run, one run a point, whichever task the point belongs to:
+// Sweeps do one thing at every point of a seed's run, one run a point, whichever task the point belongs to:
 //     cancel        the task is asked to cancel: before it begins, at each cancel point that it passes, and behind each
 //                   of its polls, where it waits
 //     cancel_body   the body is, behind every step
@@ -42,6 +42,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "asx/base/hash.hpp"
@@ -52,8 +53,8 @@ namespace asx {
 
 struct lab_options {
   std::uint64_t first_seed = 1;
-  std::uint32_t seeds = 32;
-  std::uint32_t workers = 4;  // At most, and at most 64; a seed decides how many.
+  std::optional<std::uint32_t> seeds{};  // From the first on. Left empty: 32 of explore, and 1 of a sweep.
+  std::uint32_t workers = 4;             // At most, and at most 64; a seed decides how many.
   resource_contract contract = resource_contract::core();
   kernel_options behaviour{};
   std::uint64_t max_steps = 1'000'000;  // Of one run: more is a finding.
@@ -92,7 +93,7 @@ struct lab_result {
 
 /// Every seed, each twice; stops at the first finding.
 [[nodiscard]] ASX_API lab_result explore(const lab_options& options, const lab_body& body);
-/// The first seed's run, once for each point where the fault can strike; stops at the first finding.
+/// Each seed's run, and again once for each point where the fault can strike; stops at the first finding.
 [[nodiscard]] ASX_API lab_result sweep(const lab_options& options, lab_fault fault, const lab_body& body);
 /// The run that a token names. A token that cannot be read is a finding; so is a digest that is not the token's. Writes
 /// no journal.

@@ -593,6 +593,36 @@ TEST(lab_sweep, strikes_at_every_point_and_at_each_once) {
   }
 }
 
+TEST(lab_sweep, sweeps_as_many_seeds_as_it_is_told_and_one_when_it_is_not) {
+  const auto swept = [](lab_options how) { return sweep(how, lab_fault::cancel, pipeline); };
+  const lab_result first = swept({.seeds = 1});
+  const lab_result second = swept({.first_seed = 2, .seeds = 1});
+  const lab_result both = swept({.seeds = 2});
+  EXPECT_TRUE(both.is_ok) << both.report();
+  EXPECT_EQ(swept({}).runs, first.runs) << "one, when nothing is said";
+  EXPECT_EQ(both.runs, first.runs + second.runs);
+  EXPECT_EQ(both.faults, first.faults + second.faults);
+  EXPECT_EQ(both.seed, 2U);
+  EXPECT_EQ(both.digest, second.digest);
+  const lab_result none = swept({.seeds = 0});
+  EXPECT_FALSE(none.is_ok);
+  EXPECT_EQ(none.finding, "no seed is asked for, so nothing is shown");
+}
+
+// What a schedule alone shows is found at the seed whose schedule it is.
+TEST(lab_sweep, stops_at_the_first_seed_that_shows_something) {
+  const auto body = [](cx c) -> task<> {
+    EXPECT_EQ(c.kernel().live_tasks(), 1U);
+    if (extension::draw(c) % 5 == 0) co_await fail(status::corrupt);
+    co_await checkpoint();
+  };
+  const lab_result r = sweep({.seeds = 50}, lab_fault::cancel, body);
+  EXPECT_FALSE(r.is_ok);
+  EXPECT_GT(r.seed, 1U) << "another one would be as good";
+  EXPECT_LT(r.seed, 50U);
+  EXPECT_EQ(replay({}, r.token, body).finding, r.finding);
+}
+
 // ---- by a word, in GoogleTest -------------------------------------------------------------------------------------
 
 // cut: lab_sweep
