@@ -14,7 +14,8 @@ The marks of cuts are shown in no page. In docs/guide every fenced block needs s
 of the tree must lead to one; each example is shown or named in some page. --fix writes the true text into the page.
 
 What is shown is copied. So no page, example or header of asx, comments included, awaits in the condition of an `if`, a
-`while` or a `switch` without giving the answer a name; docs/guide/what_asx_does_not_do.md says why.
+`while` or a `switch` without giving the answer a name; docs/guide/what_asx_does_not_do.md says why. An example has at
+most 60 lines.
 """
 
 import argparse
@@ -30,6 +31,7 @@ MARK = re.compile(r"<!-- (file|cut|output|command): (\S+)(?: ([^>\n]+?))? -->\n+
 FENCE = re.compile(r"^[ \t]*```", re.M)
 CUT = re.compile(r"^[ \t]*// (?:cut|end): \S+\n", re.M)
 NAMELESS = re.compile(r"\b(if|while|switch) \(!?co_await\b")
+MOST_LINES = 60  # Of an example: what is longer is read by nobody.
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
 
 
@@ -161,6 +163,10 @@ def main():
             name = example.relative_to(words.root).as_posix()
             if name not in all_text:
                 problems.append(f"{name}: no page shows or names it")
+        for example in sorted(examples.glob("*.cpp")):
+            lines = example.read_text().count("\n")
+            if lines > MOST_LINES:
+                problems.append(f"{example.relative_to(words.root)}: {lines} lines; an example has at most {MOST_LINES}")
         for shown in [*sorted(examples.glob("*.[ch]pp")), *sorted((words.root / "asx").rglob("*.hpp"))]:
             problems += check_shown(shown.relative_to(words.root), shown.read_text())
     for problem in problems:

@@ -399,6 +399,13 @@ class a_page(unittest.TestCase):
             (self.tree / "examples/small.cpp").write_text(self.CODE)
         self.assertEqual(self.judged("Awaits in the condition of an `if`.\n")[0], 0)
 
+    def test_an_example_is_short(self):
+        page = "`examples/long.cpp`\n"
+        (self.tree / "examples/long.cpp").write_text("int i;\n" * 60)
+        self.assertEqual(self.judged(page)[0], 0)
+        (self.tree / "examples/long.cpp").write_text("int i;\n" * 61)
+        self.refused(page, "examples/long.cpp: 61 lines; an example has at most 60")
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=1)
