@@ -19,8 +19,8 @@ task<> works(cx, sender<std::string> log, std::string name) {
 
 task<> writes(cx c, receiver<std::string> log) {
   std::vector<std::string> lines;
-  while (co_await recv_many(log, lines, 64) != 0) {  // One line or more, and no wait for a second one.
-    std::printf("%2d ms  %zu in one write:", now_ms(c), lines.size());
+  while (const auto count = co_await recv_many(log, lines, 64)) {  // One line or more, and no wait for a second one.
+    std::printf("%2d ms  %zu in one write:", now_ms(c), count);
     for (const std::string& line : lines) std::printf(" %s", line.c_str());
     std::printf("\n");
     lines.clear();

@@ -29,7 +29,8 @@ task<int> kitchen(cx c) {
 
 task<> evening(cx c) {
   // Whatever the kitchen started has ended when this line is over: served, or stopped and cleaned up.
-  if (!co_await with_timeout(c, duration::milliseconds(70), kitchen)) std::printf("%3d ms  closing time\n", now_ms(c));
+  const auto early = co_await with_timeout(c, duration::milliseconds(70), kitchen);
+  if (!early) std::printf("%3d ms  closing time\n", now_ms(c));
   if (const auto served = co_await with_timeout(c, duration::seconds(1), kitchen)) {
     std::printf("%3d ms  all %d tables are served\n", now_ms(c), *served);
   }

@@ -98,7 +98,8 @@ inline task<> handle_order(cx c, day& d, sender<int> parcels, int order) {
     d.say(c, name + ": sold out");
     co_return;
   }
-  if (!co_await take_money(c, order)) {
+  const bool is_paid = co_await take_money(c, order);
+  if (!is_paid) {
     d.say(c, name + ": the bank did not answer");
     co_return;
   }

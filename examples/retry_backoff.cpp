@@ -32,6 +32,15 @@ task<> program(cx c) {
   const retry_policy punctual{.attempts = 9, .limit = duration::milliseconds(40)};
   const auto late = co_await attempt(retry(c, punctual, flaky{calls, 9}));
   std::cout << "no time for another call: " << name(late.error().code) << '\n';
+
+  calls = 0;
+  const retry_policy apart{.attempts = 3, .jitter = 50};  // Not all who failed at once come back at once.
+  static_cast<void>(co_await attempt(retry(c, apart, flaky{calls, 9})));
+
+  calls = 0;
+  const retry_policy picky{.attempts = 9, .is_worth = [](const error& e) { return e.code == status::full; }};
+  const auto other = co_await attempt(retry(c, picky, flaky{calls, 9}));
+  std::cout << "not worth another call: " << name(other.error().code) << '\n';
 }
 // end: retry
 

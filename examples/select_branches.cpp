@@ -45,7 +45,6 @@ task<> program(cx c) {
   auto gone = channel<int>(c, 1);
   gone.rx.drop();
   co_await relays(c, std::move(quiet.rx), std::move(gone.tx));
-
   auto heart = co_await start(c, beats);
   co_await sleep(duration::milliseconds(35));
   if (heart.cancel() != status::ok) co_await fail(status::resource_exhausted);

@@ -12,6 +12,10 @@ A fenced block that follows one of these lines must equal what the line names:
 
 The marks of cuts are shown in no page. In docs/guide every fenced block needs such a line, and every link to a file
 of the tree must lead to one; each example is shown or named in some page. --fix writes the true text into the page.
+
+What is shown is copied. So no page, example or header of asx, comments included, awaits in the condition of an `if`, a
+`while` or a `switch` without giving the answer a name; docs/guide/what_asx_does_not_do.md says why. An example has at
+most 60 lines.
 """
 
 import argparse
@@ -26,6 +30,8 @@ import textwrap
 MARK = re.compile(r"<!-- (file|cut|output|command): (\S+)(?: ([^>\n]+?))? -->\n+```\w*\n(.*?)```\n", re.S)
 FENCE = re.compile(r"^[ \t]*```", re.M)
 CUT = re.compile(r"^[ \t]*// (?:cut|end): \S+\n", re.M)
+NAMELESS = re.compile(r"\b(if|while|switch) \(!?co_await\b")
+MOST_LINES = 60  # Of an example: what is longer is read by nobody.
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
 
 
@@ -102,6 +108,14 @@ def check_guide(root, page, text):
             yield f"{line}: the link '{m.group(1)}' leads nowhere"
 
 
+def check_shown(where, text):
+    """What is wrong with any text that people copy from."""
+    for m in NAMELESS.finditer(text):
+        line = text.count("\n", 0, m.start()) + 1
+        yield (f"{where}:{line}: `{m.group()}` is what GCC 12 miscompiles in a coroutine without locals; name the answer: "
+               "while (const auto m = co_await recv(from))")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("examples", type=pathlib.Path)
@@ -136,6 +150,7 @@ def main():
             return m.group()[: start - m.start()] + true + m.group()[end - m.start():]
 
         fixed = MARK.sub(check, text)
+        problems += check_shown(where, fixed)
         if page.parent == guide:
             problems += [f"{where}:{p}" for p in check_guide(words.root, page, fixed)]
         if words.fix and fixed != text:
@@ -148,6 +163,12 @@ def main():
             name = example.relative_to(words.root).as_posix()
             if name not in all_text:
                 problems.append(f"{name}: no page shows or names it")
+        for example in sorted(examples.glob("*.cpp")):
+            lines = example.read_text().count("\n")
+            if lines > MOST_LINES:
+                problems.append(f"{example.relative_to(words.root)}: {lines} lines; an example has at most {MOST_LINES}")
+        for shown in [*sorted(examples.glob("*.[ch]pp")), *sorted((words.root / "asx").rglob("*.hpp"))]:
+            problems += check_shown(shown.relative_to(words.root), shown.read_text())
     for problem in problems:
         print(problem)
     if problems:

@@ -22,7 +22,8 @@ enum class random_stream : std::uint32_t {
   worker_order = 2,
   faults = 3,
   select = 4,
-  pieces = 5
+  pieces = 5,
+  retry = 6
 };
 
 class splitmix64 {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "asx/coro/chan.hpp"
+#include "asx/coro/combine.hpp"
 #include "asx/coro/region.hpp"
 #include "asx/coro/testing/lives.hpp"
 #include "asx/coro/time.hpp"
@@ -414,6 +415,71 @@ TEST(coro_finally, leaves_nothing_behind_wherever_it_is_cancelled_and_runs_once)
   EXPECT_EQ(ran, registered);
   const lab_result refused = sweep({}, lab_fault::memory, body);
   EXPECT_TRUE(refused.is_ok) << refused.report();
+}
+
+// ---- where no block is opened any more
+
+task<> steps(cx) {  // At a shutdown without a grace no time passes.
+  co_await yield();
+}
+
+struct cleanup_with {
+  const char* what;
+  bool opens_block;
+  task<> (*run)(cx);
+};
+constexpr cleanup_with cleanups[] = {
+    {"region", true, [](cx c) -> task<> { co_await region(c, steps); }},
+    {"with_timeout", true, [](cx c) -> task<> { static_cast<void>(co_await with_timeout(c, second, steps)); }},
+    {"race", true, [](cx c) -> task<> { static_cast<void>(co_await race(c, steps, steps)); }},
+    {"first_ok", true, [](cx c) -> task<> { static_cast<void>(co_await first_ok(c, steps, steps)); }},
+    {"quorum", true, [](cx c) -> task<> { static_cast<void>(co_await quorum(c, 1, steps, steps)); }},
+    {"join_all", true, [](cx c) -> task<> { static_cast<void>(co_await join_all(c, steps, steps)); }},
+    {"for_each", true,
+     [](cx c) -> task<> {
+       const std::vector<int> items{1, 2, 3};
+       co_await for_each(c, items, 2, [](cx, int) -> task<> { co_await yield(); });
+     }},
+    {"retry", false, [](cx c) -> task<> { co_await retry(c, {.attempts = 2}, steps); }},
+    {"within", false, [](cx c) -> task<> { static_cast<void>(co_await within(c, second, steps)); }},
+};
+
+task<> tidies_with(cx c, const cleanup_with* how, bool* is_through) {
+  static_cast<void>(co_await attempt(sleep(duration::hours(1))));
+  const auto quiet = co_await mask();
+  co_await how->run(c);
+  *is_through = true;
+}
+
+// Goal: what cleanup may open depends on who was told to stop: the task alone, or the region around it.
+TEST(coro_cleanup, opens_a_block_when_the_task_alone_is_cancelled_and_not_when_its_region_closes) {
+  enum class stopped { alone, with_its_region, at_shutdown };
+  for (const cleanup_with& how : cleanups) {
+    for (const stopped by : {stopped::alone, stopped::with_its_region, stopped::at_shutdown}) {
+      const std::string label = std::string(how.what) + ", " + std::to_string(static_cast<int>(by));
+      runtime rt;
+      region_handle shop;
+      ASSERT_EQ(rt.kernel().create_region(rt.root(), {}, shop), status::ok);
+      bool is_through = false;
+      auto made = spawn_in(rt.kernel(), shop, {.name = "tidier"}, tidies_with, &how, &is_through);
+      ASSERT_EQ(made.code, status::ok);
+      rt.run_until_idle();
+      switch (by) {
+        case stopped::alone: EXPECT_EQ(made.handle.cancel(), status::ok); break;
+        case stopped::with_its_region: EXPECT_EQ(rt.kernel().close(shop), status::ok); break;
+        case stopped::at_shutdown: EXPECT_TRUE(rt.shutdown().is_quiescent()) << label; break;
+      }
+      if (by != stopped::at_shutdown) rt.run_until_quiescent();
+      outcome<unit> out;
+      ASSERT_EQ(made.handle.take(out), status::ok) << label;
+      ASSERT_TRUE(out.is_cancelled()) << label;
+      const bool is_refused = how.opens_block && by != stopped::alone;
+      EXPECT_EQ(is_through, !is_refused) << label;
+      EXPECT_EQ(out.cancelled_by().cleanup_error, is_refused ? status::region_not_open : status::ok) << label;
+      EXPECT_FALSE(out.cancelled_by().cleanup_budget_exceeded) << label;
+      expect_legal(rt);
+    }
+  }
 }
 
 }  // namespace

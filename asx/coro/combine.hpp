@@ -18,7 +18,10 @@
 // 5  for_each stops at the first failure and ends with it; those that run are cancelled with kind fail_fast.
 // 6  retry waits between attempts: `first_delay`, then times `factor`, each at most `max_delay`. It does not retry what
 //    was cancelled; an exception counts as a failure. It waits for no attempt that would begin behind its `limit` or
-//    the deadline of the task, and ends with the last failure instead.
+//    the deadline of the task, and ends with the last failure instead. `jitter` per cent of each wait, at most,
+//    are left out, so that those who failed together do not come back together; how much is drawn from the runtime's
+//    seed and the task, and is the same in a replay. `is_worth` says which errors are worth another attempt; where it
+//    is asked for, an exception is not.
 // 7  Of those who end at the same moment the one that was given first is the first. join_all of nobody is over at once,
 //    a quorum of 0 is reached before anybody has begun, one of more than there are is not.
 //
@@ -53,6 +56,8 @@ struct retry_policy {
   std::uint32_t factor = 2;
   duration max_delay = duration::seconds(10);
   duration limit = duration::max();  // Of the whole, from the first attempt on. It ends none that has begun.
+  std::uint32_t jitter = 0;          // In per cent, at most 100: so much of each wait is left out, at most.
+  bool (*is_worth)(const error& failure) = nullptr;  // Null: every failure is worth another attempt.
 };
 
 namespace detail {
@@ -278,6 +283,13 @@ task<quorum_result<typename spawned<result_of<F>>::stored, 1 + sizeof...(Fs)>> r
   co_return out;
 }
 
+/// How long to wait instead of `delay`. Without jitter nothing is drawn.
+inline duration shortened(const cx& c, duration delay, std::uint32_t jitter) noexcept {
+  const std::uint64_t percent = jitter < 100 ? jitter : 100;
+  const std::uint64_t most = delay.ns > UINT64_MAX / 100 ? delay.ns / 100 * percent : delay.ns * percent / 100;
+  return most == 0 ? delay : duration{delay.ns - extension::draw_wait(c) % (most + 1)};
+}
+
 template <class F>
 task<result_of<F>> run_retry(cx c, retry_policy how, F f) {
   co_await unlisted{};
@@ -294,13 +306,15 @@ task<result_of<F>> run_retry(cx c, retry_policy how, F f) {
     }
     if (got.is_cancelled()) co_await fail(status::cancelled);
     // None is none: later than all.
-    const instant next = c.now() + delay;
+    const duration wait = shortened(c, delay, how.jitter);
+    const instant next = c.now() + wait;
     const bool is_over = next > over || next >= c.budget_left().deadline;
-    if (attempts >= how.attempts || is_over) {
+    const bool is_final = how.is_worth != nullptr && (got.is_panicked() || !how.is_worth(got.error()));
+    if (attempts >= how.attempts || is_over || is_final) {
       if (got.is_panicked()) co_await end_as_panic(got.panic());
       co_await fail(got.error().code, got.error().detail);
     }
-    co_await sleep(delay);
+    co_await sleep(wait);
     const std::uint64_t longer =
         delay.ns > UINT64_MAX / (how.factor == 0 ? 1 : how.factor) ? how.max_delay.ns : delay.ns * how.factor;
     delay = duration{longer > how.max_delay.ns ? how.max_delay.ns : longer};
@@ -474,7 +488,7 @@ auto quorum(cx_here at, std::size_t enough, Fs&&... fs) {
   return detail::run_quorum<std::decay_t<Fs>...>(at.c, at.site, enough, std::forward<Fs>(fs)...);
 }
 
-/// `f(cx)` until it ends ok, at most `attempts` times; ends with the last failure.
+/// `f(cx)` until it ends ok, at most `attempts` times; ends with the last failure, or the first that is not worth it.
 template <class F>
   requires coroutine_function<F>
 auto retry(cx c, retry_policy how, F&& f) {

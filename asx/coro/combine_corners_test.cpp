@@ -95,7 +95,7 @@ ASX_LAB_TEST_WITH(combine_corners, a_loser_that_panics_ends_a_quorum, .may_panic
   EXPECT_EQ(most.panic().text, "the third");
 }
 
-LAB_TEST(combine_corners, an_err_of_a_loser_is_passed_over) {
+ASX_LAB_TEST_WITH(combine_corners, an_err_of_a_loser_is_passed_over, .may_fail_cleanup = true) {
   const auto gives_up = [](cx) -> task<int> {
     const auto how = co_await attempt(sleep(duration::hours(1)));
     EXPECT_EQ(how.code, status::cancelled);
@@ -358,6 +358,87 @@ LAB_TEST(combine_corners, retry_is_over_when_its_task_is_cancelled) {
   EXPECT_EQ(h.cancel(), status::ok);
   EXPECT_TRUE((co_await join(h)).is_cancelled());
   EXPECT_EQ(attempts, 1);
+}
+
+// When the attempts of two tasks began.
+std::vector<std::vector<std::uint64_t>> attempts_under(std::uint64_t seed, std::uint32_t jitter, digest128* digest) {
+  runtime rt({.seed = seed});
+  std::vector<std::vector<std::uint64_t>> out(2);
+  for (auto& to : out) {
+    auto made = spawn_in(
+        rt.kernel(), rt.root(), {},
+        [](cx c, std::vector<std::uint64_t>* log, std::uint32_t percent) -> task<> {
+          const auto fails = [log](cx own) -> task<> {
+            log->push_back(own.now().ns);
+            co_await fail(status::io);
+          };
+          static_cast<void>(co_await attempt(retry(c, {.attempts = 5, .jitter = percent}, fails)));
+        },
+        &to, jitter);
+    EXPECT_EQ(made.code, status::ok);
+  }
+  rt.run_until_quiescent();
+  EXPECT_TRUE(rt.shutdown().is_quiescent());
+  *digest = rt.journal().digest();
+  return out;
+}
+
+TEST(combine_corners, retry_leaves_out_a_part_of_each_wait_that_its_task_draws) {
+  digest128 first, again, other;
+  constexpr std::uint64_t full[] = {10'000'000, 20'000'000, 40'000'000, 80'000'000};
+  const auto plain = attempts_under(7, 0, &first);
+  EXPECT_EQ(plain[0], (std::vector<std::uint64_t>{0, 10'000'000, 30'000'000, 70'000'000, 150'000'000}));
+  EXPECT_EQ(plain[0], plain[1]);
+  EXPECT_EQ(attempts_under(8, 0, &again), plain) << "nothing is drawn";
+  for (const std::uint32_t percent : {1U, 25U, 100U, 4'000'000'000U}) {
+    const auto drawn = attempts_under(7, percent, &first);
+    const std::uint64_t most = percent < 100 ? percent : 100;
+    for (const auto& one : drawn) {
+      ASSERT_EQ(one.size(), 5U);
+      for (std::size_t i = 0; i < 4; ++i) {
+        EXPECT_LE(one[i + 1] - one[i], full[i]);
+        EXPECT_GE(one[i + 1] - one[i], full[i] - full[i] / 100 * most);
+      }
+    }
+    EXPECT_NE(drawn[0], drawn[1]) << "those who failed together do not come back together";
+    EXPECT_EQ(attempts_under(7, percent, &again), drawn);
+    EXPECT_EQ(first, again);
+    EXPECT_NE(attempts_under(8, percent, &other), drawn);
+    EXPECT_NE(first, other);
+  }
+}
+
+LAB_TEST(combine_corners, retry_draws_the_same_in_a_second_run) {
+  const auto fails = [](cx) -> task<> { co_await fail(status::io); };
+  const retry_policy how{.attempts = 6, .max_delay = ms(30), .limit = ms(100), .jitter = 50};
+  const auto one = [fails, how](cx own) -> task<> { co_await retry(own, how, fails); };
+  const auto [a, b] = co_await join_all(c, one, one);
+  EXPECT_EQ(a.error().code, status::io);
+  EXPECT_EQ(b.error().code, status::io);
+  EXPECT_LE(c.now(), at_ms(100));
+}
+
+LAB_TEST(combine_corners, retry_tries_again_what_is_worth_it) {
+  constexpr auto is_io = [](const error& failure) { return failure.code == status::io && failure.detail < 3; };
+  int attempts = 0;
+  const auto fails = [&attempts](cx) -> task<int> {
+    ++attempts;
+    co_await fail(attempts < 20 ? status::io : status::corrupt, static_cast<std::uint64_t>(attempts));
+    co_return 0;
+  };
+  const auto third = co_await attempt(retry(c, {.attempts = 9, .is_worth = is_io}, fails));
+  EXPECT_EQ(third.error(), (error{status::io, 3}));
+  EXPECT_EQ(c.now(), at_ms(30)) << "it ends with the failure, and waits for nothing";
+  attempts = 19;
+  const auto other = co_await attempt(retry(c, {.attempts = 9, .is_worth = is_io}, fails));
+  EXPECT_EQ(other.error(), (error{status::corrupt, 20}));
+  attempts = 0;
+  const auto throws_once = [&attempts](cx) -> task<int> {
+    if (++attempts == 1) throw std::runtime_error("not now");
+    co_return 7;
+  };
+  EXPECT_TRUE((co_await attempt(retry(c, {.is_worth = is_io}, throws_once))).is_panicked());
+  EXPECT_EQ(attempts, 1) << "an exception is no error that was named";
 }
 
 // ---- for_each -------------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 // asx/coro/many.hpp - several messages in one await: send_many, recv_many.
 //
-//     co_await asx::send_many(tx, lines);                        // all of a list, in order, as there is room
-//     while (co_await asx::recv_many(rx, lines, 64) != 0) ...    // up to 64, behind what `lines` has; 0: it is over
+//     co_await asx::send_many(tx, lines);                              // all of a list, in order, as there is room
+//     while (const auto n = co_await asx::recv_many(rx, lines, 64)) ...  // up to 64, behind what is there; 0: the end
 //
 // A sender that waits is served in its turn, and a turn of `send` is one message. A turn of send_many is as many
 // messages as there is room for, and nobody passes meanwhile.

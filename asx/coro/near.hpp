@@ -1,9 +1,9 @@
 // asx/coro/near.hpp - awaiting the neighbours of channels: oneshot, watch, broadcast, rendezvous.
 //
-//     const auto answer = co_await asx::recv(reply);            // oneshot: the value, or empty: it will never come
-//     while (co_await asx::changed(settings)) apply(...);       // watch: false when all senders are gone
-//     const auto news = co_await asx::recv(feed);               // broadcast: code ok, lagged or disconnected
-//     co_await asx::hand_over(tx, value);                       // rendezvous: over when the receiver has it
+//     const auto answer = co_await asx::recv(reply);                  // oneshot: the value, or empty: it never comes
+//     while (const bool is_new = co_await asx::changed(settings)) ... // watch: false when all senders are gone
+//     const auto news = co_await asx::recv(feed);                     // broadcast: code ok, lagged or disconnected
+//     co_await asx::hand_over(tx, value);                             // rendezvous: over when the receiver has it
 //
 // Laws: as asx/chan. That the other side is gone is an answer here, not an error; hand_over ends with disconnected.
 // What a broadcast gives is copied once, to where it goes, and is the next one still when that throws.

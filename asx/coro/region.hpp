@@ -27,7 +27,9 @@
 //    nothing, and panics with the place where it was written.
 //
 // Cancel points: the await, in the manner of law 2; a task that is cancelled already starts nothing. In a mask blocks
-//                and their limits work as ever.
+//                and their limits work as ever, as long as the region of the task is open. In one that closes,
+//                at a shutdown, too, a block is refused, and cleanup that opens one ends there with
+//                region_not_open. `within` (cleanup.hpp) opens none, and works there.
 // Threads: the runtime's.
 // Lifetime: the region, and everything in it, ends within the await.
 #pragma once
@@ -46,7 +48,7 @@ namespace asx {
 enum class region_policy : std::uint8_t { fail_fast, supervise, body_decides };
 
 struct region_options {
-  std::string_view name{};
+  std::string_view name{};  // Its first 23 bytes are kept, from the call on: the block may be awaited later.
   budget limits{};
   std::uint32_t max_tasks = UINT32_MAX;
   region_policy policy = region_policy::fail_fast;
@@ -108,6 +110,19 @@ class ASX_API region_block {
   panic_note said_{};
 };
 
+/// The options of a block that may be awaited when the text of its name is gone: what is kept of a name is here.
+struct kept_options {
+  kept_options() noexcept = default;
+  explicit kept_options(const region_options& how) noexcept
+      : name(how.name), limits(how.limits), max_tasks(how.max_tasks), policy(how.policy) {}
+  [[nodiscard]] region_options shown() const noexcept { return {name.view(), limits, max_tasks, policy}; }
+
+  short_name name;
+  budget limits{};
+  std::uint32_t max_tasks = UINT32_MAX;
+  region_policy policy = region_policy::fail_fast;
+};
+
 /// What a block panics with that was given the cx of another task.
 [[nodiscard]] inline panic_note not_its_own(const std::source_location& site) noexcept {
   return {"a block was given the cx of another task: pass that of the coroutine that awaits it", site.file_name(),
@@ -116,7 +131,7 @@ class ASX_API region_block {
 
 // Gives an empty optional when `limit` is over, counted from here: it is lazy like every coroutine.
 template <class T, class F, class... Args>
-task<std::optional<typename spawned<T>::stored>> run_block(cx c, region_options how, duration limit,
+task<std::optional<typename spawned<T>::stored>> run_block(cx c, kept_options how, duration limit,
                                                            std::source_location site, F f, Args... args) {
   co_await unlisted{};
   const coro_root& awaits = co_await own_root{};
@@ -125,9 +140,9 @@ task<std::optional<typename spawned<T>::stored>> run_block(cx c, region_options 
   region_block block;
   auto closed = block.closed(c.now() + limit);
   if (const status s = closed.arm(c); s != status::ok) co_await fail(s);
-  if (const status s = block.open(c, how, site); s != status::ok) co_await fail(s);
+  if (const status s = block.open(c, how.shown(), site); s != status::ok) co_await fail(s);
   auto body =
-      spawn_in(block.home(), block.handle(), {.name = how.name, .site = site}, std::move(f), std::move(args)...);
+      spawn_in(block.home(), block.handle(), {.name = how.name.view(), .site = site}, std::move(f), std::move(args)...);
   if (body.code != status::ok) block.give_up();
   co_await std::move(closed);
   if (body.code == status::region_not_open) co_await checkpoint();  // A cancel on another thread closed it before.
@@ -167,7 +182,7 @@ auto region(cx_here at, const region_options& how, F&& f, Args&&... args)
   (detail::check_value<Args>(), ...);
   using value = typename detail::task_of<F, Args...>::value_type;
   auto block = detail::run_block<value, std::decay_t<F>, std::decay_t<Args>...>(
-      at.c, how, duration::max(), at.site, std::forward<F>(f), std::forward<Args>(args)...);
+      at.c, detail::kept_options(how), duration::max(), at.site, std::forward<F>(f), std::forward<Args>(args)...);
   if constexpr (std::is_void_v<value>) {
     return detail::without_value(at.c, std::move(block));
   } else {
@@ -208,7 +223,7 @@ auto with_timeout(cx_here at, duration limit, F&& f, Args&&... args) {
   (detail::check_value<Args>(), ...);
   using value = typename detail::task_of<F, Args...>::value_type;
   return detail::run_block<value, std::decay_t<F>, std::decay_t<Args>...>(
-      at.c, region_options{}, limit, at.site, std::forward<F>(f), std::forward<Args>(args)...);
+      at.c, detail::kept_options(), limit, at.site, std::forward<F>(f), std::forward<Args>(args)...);
 }
 template <class F, class... Args>
   requires(!coroutine_function<F, Args...>)

@@ -76,6 +76,26 @@ TEST(coro_region, hands_its_name_to_everything_in_it) {
   EXPECT_EQ(paths, (std::vector<std::string>{"root/server", "root/connection 7/region 3/reader"}));
 }
 
+// Goal: a block is lazy, and what it was called with may be gone when it is awaited.
+TEST(coro_region, has_its_name_though_the_text_is_gone_when_it_is_awaited) {
+  runtime rt;
+  std::string path;
+  auto made = spawn_in(
+      rt.kernel(), rt.root(), {},
+      [](cx c, std::string* to) -> task<> {
+        std::string called = "connection 7";
+        auto block = region(c, {.name = called}, [to](cx r) -> task<> {
+          *to = path_of(r);
+          co_return;
+        });
+        called.assign(called.size(), '?');
+        co_await std::move(block);
+      },
+      &path);
+  rt.run_until_quiescent();
+  EXPECT_EQ(path, "root/connection 7/connection 7");
+}
+
 TEST(coro_region, gives_what_can_only_be_moved_and_takes_arguments) {
   runtime rt;
   const auto out = outcome_of(rt, [](cx c) -> task<int> {

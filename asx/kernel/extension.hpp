@@ -334,6 +334,10 @@ class ASX_API extension {
   [[nodiscard]] static std::uint64_t draw_turn(task_record& t) noexcept {
     return drawn(t, splitmix64(++t.turns).next(), random_stream::pieces);
   }
+  /// For the wait of a retry: by the task's poll, as a task waits once in a poll.
+  [[nodiscard]] static std::uint64_t draw_wait(const cx& c) noexcept {
+    return drawn(*c.task_, splitmix64(c.task_->polls).next(), random_stream::retry);
+  }
   [[nodiscard]] static std::string_view name_of(const cx& c) noexcept { return c.task_->name.view(); }
   /// Several workers take turns on one thread: a lab that draws what threads would do.
   [[nodiscard]] static bool has_virtual_workers(const cx& c) noexcept {

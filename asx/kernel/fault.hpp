@@ -21,6 +21,7 @@
 #include <string_view>
 
 #include "asx/model/cancel_kind.hpp"
+#include "asx/model/ids.hpp"
 #include "asx/model/outcome.hpp"
 #include "asx/model/status.hpp"
 
@@ -39,6 +40,10 @@ struct fault_port {
   bool (*strikes)(void* context, fault_point what, std::uint64_t polls) noexcept = nullptr;
   /// True: a task that ended so, and that nobody joins, failed by a strike, and is not kept as unheard: another one is.
   bool (*explains)(void* context, outcome_kind how, status code) noexcept = nullptr;
+  /// A task that was cancelled ended with a failure of its own, which its outcome alone tells of: `ended` is the
+  /// event of its end. Whether a strike explains it is for whoever hears of it.
+  void (*hears_failed_cleanup)(void* context, task_id who, std::string_view called, const error& why,
+                               std::uint64_t ended) noexcept = nullptr;
   cancel_kind kind = cancel_kind::user;  // Of the cancels.
   std::string_view message{};
 };

@@ -264,6 +264,11 @@ void kernel::end(task_record& t, task_trigger on, detail::task_end result, std::
            r.id.value, pack(static_cast<std::uint64_t>(result.kind), result.has_overrun ? 1 : 0), told, 0,
            flags | (t.is_finalizer ? event_flags::finalizer : 0));
   t.queued_by = ended;  // Nothing queues it any more: what follows from its end is told by this.
+  const bool has_failed_cleanup = result.kind == outcome_kind::cancelled && result.code != status::ok;
+  if (has_failed_cleanup && faults_.hears_failed_cleanup != nullptr) [[unlikely]] {
+    const error why{result.code, result.word};
+    faults_.hears_failed_cleanup(faults_.context, t.task(), t.name.view(), why, ended);
+  }
   static_cast<list_hook<detail::region_tasks_tag>&>(t).unlink();
   // What is dropped may call back, and even close the region. Where others may come in meanwhile, nobody is told of an
   // end before what ended with it is gone: it may point into the frame of whoever waits. Alone, nobody runs

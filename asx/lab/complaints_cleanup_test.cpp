@@ -318,20 +318,26 @@ TEST(complaints, folly_2312_and_asio_1239_nobody_can_see_who_waits_for_what_and_
   runtime rt;
   auto [code, tx, rx] = channel<int>(rt.kernel(), rt.root(), 1, "orders");
   ASSERT_EQ(code, status::ok);
-  const auto reads = [](cx, receiver<int> from) -> task<> { static_cast<void>(co_await recv(from)); };
+  constexpr int line = __LINE__;
+  const auto reads = [](cx, receiver<int>& from) -> task<> { static_cast<void>(co_await recv(from)); };
+  const auto serves = [reads](cx own, receiver<int> from) -> task<> { co_await reads(own, from); };
   const auto tidies = [](cx) -> task<> {
     static_cast<void>(co_await attempt(sleep(duration::hours(1))));
     const auto quiet = co_await mask();
     co_await sleep(duration::hours(3));
   };
-  auto reader = spawn_in(rt.kernel(), rt.root(), {.name = "reader"}, reads, std::move(rx));
+  const auto place = [](int behind) { return "complaints_cleanup_test.cpp:" + std::to_string(line + behind); };
+  auto reader = spawn_in(rt.kernel(), rt.root(), {.name = "reader"}, serves, std::move(rx));
   auto tidier = spawn_in(rt.kernel(), rt.root(), {.name = "tidier"}, tidies);
   rt.run_until_idle();
   EXPECT_EQ(tidier.handle.cancel({cancel_kind::user, "closing time"}), status::ok);
   rt.run_until_idle();
   const std::string tree = describe_tree(rt.kernel());
-  for (const char* const said : {"'reader'", "waits for a message of channel", "'tidier'", "cancelling", "closing time",
-                                 "complaints_cleanup_test.cpp:"}) {
+  // Where each stands, and who awaits it; the place of the spawn is told besides, and would not do.
+  const std::vector<std::string> all_said{
+      "'reader'",     "waits for a message of channel",     "'tidier'",       "cancelling",
+      "closing time", " at " + place(1) + " < " + place(2), " at " + place(6)};
+  for (const std::string& said : all_said) {
     EXPECT_NE(tree.find(said), std::string::npos) << said << " is not in\n" << tree;
   }
   const std::vector<event> events = testing::events_of(rt);

@@ -139,6 +139,17 @@ std::string words_of_struck(const kernel& k, task_handle task) {
   return out + (now.polls == 0 ? ", before it began" : ", behind its poll " + std::to_string(now.polls));
 }
 
+std::string words_of_failed_cleanup(task_id who, std::string_view called, const error& why) {
+  std::string out = "task " + std::to_string(who.value);
+  if (!called.empty()) out.append(" '").append(called).append("'");
+  out.append(" was cancelled, and its cleanup ended with ").append(name(why.code));
+  if (why.detail != 0) out.append(" (").append(std::to_string(why.detail)).append(")");
+  if (why.code == status::region_not_open) {
+    out += ": no block is opened in a region that closes; `within` limits a wait there, without one";
+  }
+  return out;
+}
+
 // Counts the points of a run, and strikes at one of them.
 struct injector {
   explicit injector(const plan& p) : what(p.fault), at(p.at) {}
@@ -149,6 +160,8 @@ struct injector {
   std::string struck;          // The first of them, in words.
   bool has_cancelled_body = false;
   const refusing_memory* memory = nullptr;
+  std::string failed_cleanup;             // The first that no strike explains, in words,
+  std::uint64_t failed_at = 0;            // and the event of its end.
   std::array<std::uint64_t, 4> points{};  // By fault_point.
   std::uint64_t most_polls = 0;           // That anybody had had when it was polled once more.
 
@@ -157,6 +170,7 @@ struct injector {
     return {.context = this,
             .strikes = &injector::strikes,
             .explains = &injector::explains,
+            .hears_failed_cleanup = &injector::hears_failed_cleanup,
             .message = "the lab cancels here"};
   }
   [[nodiscard]] bool has_hit() const noexcept {
@@ -165,6 +179,13 @@ struct injector {
   static bool explains(void* self, outcome_kind how, status code) noexcept {
     const auto& i = *static_cast<const injector*>(self);
     return i.has_hit() && is_of_fault(i.what, how, code);
+  }
+  static void hears_failed_cleanup(void* self, task_id who, std::string_view called, const error& why,
+                                   std::uint64_t ended) noexcept {
+    auto& i = *static_cast<injector*>(self);
+    if (i.failed_at != 0 || explains(self, outcome_kind::err, why.code)) return;
+    i.failed_at = ended;
+    i.failed_cleanup = words_of_failed_cleanup(who, called, why);
   }
   static bool strikes(void* self, fault_point p, std::uint64_t polls) noexcept {
     auto& i = *static_cast<injector*>(self);
@@ -307,6 +328,9 @@ void judge(runtime& rt, const lab_options& options, const counts& seen, std::uin
   }
   if (out.finding.empty() && seen.panics.count != 0 && !options.may_panic) {
     find(seen.words_of_panics(rt.journal()), seen.panics.first_at);
+  }
+  if (out.finding.empty() && out.points.failed_at != 0 && !options.may_fail_cleanup) {
+    find(out.points.failed_cleanup, out.points.failed_at);
   }
   if (out.finding.empty()) find(seen.channels.finding(), seen.unbalanced_at);
   if (out.finding.empty() && leaks != 0 && !options.may_leak) {
@@ -524,6 +548,15 @@ std::string parting_from(const std::string& path, const std::string& digest, con
   return parting(recorded.events, now);
 }
 
+bool is_asked_well(const lab_options& options, lab_result& out) {
+  if (options.seeds == 0U) out.finding = "no seed is asked for, so nothing is shown";
+  if (options.workers > most_workers) {
+    out.finding = "at most " + std::to_string(most_workers) + " virtual workers can be asked for";
+  }
+  out.is_ok = out.finding.empty();
+  return out.is_ok;
+}
+
 plan plan_of(const lab_options& options, std::uint64_t seed) {
   return {seed, 1 + static_cast<std::uint32_t>(seed % (options.workers == 0 ? 1 : options.workers)), lab_fault::none,
           0};
@@ -550,14 +583,8 @@ std::string lab_result::report() const {
 
 lab_result explore(const lab_options& options, const lab_body& body) {
   lab_result result;
-  if (options.seeds == 0 || options.workers > most_workers) {
-    result.is_ok = false;
-    result.finding = options.seeds == 0
-                         ? "no seed is asked for, so nothing is shown"
-                         : "at most " + std::to_string(most_workers) + " virtual workers can be asked for";
-    return result;
-  }
-  for (std::uint64_t i = 0; i < options.seeds && result.is_ok; ++i) {
+  if (!is_asked_well(options, result)) return result;
+  for (std::uint64_t i = 0; i < options.seeds.value_or(32) && result.is_ok; ++i) {
     const plan p = plan_of(options, options.first_seed + i);
     const run_record first = run_once(options, p, body);
     ++result.runs;
@@ -583,21 +610,18 @@ lab_result explore(const lab_options& options, const lab_body& body) {
 
 lab_result sweep(const lab_options& options, lab_fault fault, const lab_body& body) {
   lab_result result;
-  plan p = plan_of(options, options.first_seed);
-  const run_record whole = run_once(options, p, body);
-  ++result.runs;
-  tell(result, p, whole);
-  if (!result.is_ok) {
-    keep(result, options, whole);
-    return result;
-  }
-  p.fault = fault;
-  const std::uint64_t points = whole.points_for(fault);
-  for (p.at = 1; p.at <= points && result.is_ok; ++p.at) {
-    const run_record r = run_once(options, p, body);
-    ++result.runs;
-    tell(result, p, r);
-    if (!result.is_ok) keep(result, options, r);
+  if (!is_asked_well(options, result)) return result;
+  for (std::uint64_t i = 0; i < options.seeds.value_or(1) && result.is_ok; ++i) {
+    plan p = plan_of(options, options.first_seed + i);
+    std::uint64_t points = 0;
+    for (; p.at <= points && result.is_ok; ++p.at) {  // At point 0 nothing strikes, and the others are counted.
+      const run_record r = run_once(options, p, body);
+      ++result.runs;
+      tell(result, p, r);
+      if (!result.is_ok) keep(result, options, r);
+      if (p.at == 0) points = r.points_for(fault);
+      p.fault = fault;
+    }
   }
   if (result.is_ok && result.faults == 0) {
     result.is_ok = false;

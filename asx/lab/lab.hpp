@@ -15,9 +15,11 @@
 // - no promise is broken: no obligation leaked, no ghost violation
 // - no message is lost: the permits and messages of each channel add up, event by event
 // - cleanup keeps its budget: nobody was completed by force
+// - cleanup comes to its end: nobody who was cancelled ended with a failure of its own, which only its outcome tells of
+//   most often a block that a closing region refused (region.hpp)
 // - the same again: the second run of a seed has the digest of the first
 //
-// Sweeps do one thing at every point of one seed's run, one run a point, whichever task the point belongs to:
+// Sweeps do one thing at every point of a seed's run, one run a point, whichever task the point belongs to:
 //     cancel        the task is asked to cancel: before it begins, at each cancel point that it passes, and behind each
 //                   of its polls, where it waits
 //     cancel_body   the body is, behind every step
@@ -28,8 +30,9 @@
 //     cost          the cost quota of the task is spent when it spends of it (cx::consume_cost)
 //     memory        an allocation is refused
 // A program that was struck may end as it likes, but not in a panic; everything else above holds for it, too. A failure
-// that nobody joined is tolerated when it is the fault itself (cancelled, budget_exhausted or resource_exhausted) or
-// the loss of a peer (disconnected). Every strike is counted, and a sweep without any is a finding.
+// that nobody joined, or in cleanup, is tolerated when it is the fault itself (cancelled, budget_exhausted or
+// resource_exhausted) or the loss of a peer (disconnected). Every strike is counted, and a sweep without any is a
+// finding.
 //
 // A token is a few words that name a run; replay gives the same run again, and says when the program is another by now.
 // With the journal of the run that was found it says so with the first event that differs.
@@ -39,6 +42,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "asx/base/hash.hpp"
@@ -49,8 +53,8 @@ namespace asx {
 
 struct lab_options {
   std::uint64_t first_seed = 1;
-  std::uint32_t seeds = 32;
-  std::uint32_t workers = 4;  // At most, and at most 64; a seed decides how many.
+  std::optional<std::uint32_t> seeds{};  // From the first on. Left empty: 32 of explore, and 1 of a sweep.
+  std::uint32_t workers = 4;             // At most, and at most 64; a seed decides how many.
   resource_contract contract = resource_contract::core();
   kernel_options behaviour{};
   std::uint64_t max_steps = 1'000'000;  // Of one run: more is a finding.
@@ -58,6 +62,7 @@ struct lab_options {
   bool may_block = false;               // Tasks may be left waiting; shutdown ends them.
   bool may_leak = false;
   bool may_overrun = false;
+  bool may_fail_cleanup = false;   // Who was cancelled may end with a failure of its own.
   bool may_panic = false;          // Tasks may end panicked, if somebody hears of it; the body, if it may fail.
   bool (*has_failed)() = nullptr;  // Asked after each run; true is a finding. For frameworks with checks of their own.
   std::string journal{};  // A file. What is found is written there, event by event; a replay is compared with it.
@@ -88,7 +93,7 @@ struct lab_result {
 
 /// Every seed, each twice; stops at the first finding.
 [[nodiscard]] ASX_API lab_result explore(const lab_options& options, const lab_body& body);
-/// The first seed's run, once for each point where the fault can strike; stops at the first finding.
+/// Each seed's run, and again once for each point where the fault can strike; stops at the first finding.
 [[nodiscard]] ASX_API lab_result sweep(const lab_options& options, lab_fault fault, const lab_body& body);
 /// The run that a token names. A token that cannot be read is a finding; so is a digest that is not the token's. Writes
 /// no journal.

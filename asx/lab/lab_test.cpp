@@ -9,6 +9,7 @@
 #include <string>
 
 #include "asx/coro/chan.hpp"
+#include "asx/coro/cleanup.hpp"
 #include "asx/coro/near.hpp"
 #include "asx/coro/region.hpp"
 #include "asx/coro/select.hpp"
@@ -131,6 +132,59 @@ TEST(lab, finds_a_cleanup_that_overruns_its_budget) {
     static_cast<void>(spawned.handle.cancel());
   });
   EXPECT_NE(r.finding.find("completed by force"), std::string::npos) << r.finding;
+}
+
+// Ends at once unless it is cancelled, and then opens a block in a mask.
+task<> tidies_in_a_block(cx c, bool is_bounded_by_within) {
+  static_cast<void>(co_await attempt(sleep(duration::hours(1))));
+  const auto quiet = co_await mask();
+  const auto steps = [](cx) -> task<> { co_await yield(); };
+  if (is_bounded_by_within) {
+    static_cast<void>(co_await within(c, duration::seconds(1), steps));
+  } else {
+    static_cast<void>(co_await with_timeout(c, duration::seconds(1), steps));
+  }
+}
+
+TEST(lab, finds_a_cleanup_that_ended_with_a_failure) {
+  for (const bool is_right : {false, true}) {
+    const auto closes = [is_right](cx c) -> task<> {
+      const auto failed = co_await attempt(region(c, [is_right](cx r) -> task<> {
+        co_await start(r, {.name = "tidier"}, tidies_in_a_block, is_right);
+        co_await sleep(duration::milliseconds(1));
+        co_await fail(status::io);
+      }));
+      EXPECT_TRUE(failed.is_err());
+    };
+    const auto waits_for_shutdown = [is_right](cx c) -> task<> {
+      auto [code, tx, rx] = channel<int>(c, 1);
+      if (code != status::ok) co_await fail(code);
+      const auto waits = [is_right](cx own, sender<int> to, receiver<int> from) -> task<> {
+        static_cast<void>(co_await attempt(recv(from)));
+        co_await tidies_in_a_block(own, is_right);
+        to.drop();
+      };
+      co_await start(c, {.name = "tidier"}, waits, moved(tx), moved(rx));
+    };
+    const auto alone = [](cx c) -> task<> {
+      auto h = co_await start(c, {.name = "tidier"}, tidies_in_a_block, false);
+      co_await sleep(duration::milliseconds(1));
+      EXPECT_EQ(h.cancel(), status::ok);
+      EXPECT_TRUE((co_await join(h)).is_cancelled());
+    };
+    for (const lab_result& r : {explore({}, closes), explore({.may_block = true}, waits_for_shutdown)}) {
+      EXPECT_EQ(r.is_ok, is_right) << r.report();
+      if (is_right) continue;
+      EXPECT_NE(r.finding.find("'tidier' was cancelled, and its cleanup ended with region_not_open: no block"),
+                std::string::npos)
+          << r.report();
+      EXPECT_NE(r.tail.find("completed in cleanup: cancelled"), std::string::npos) << r.tail;
+    }
+    const lab_result may = explore({.may_block = true, .may_fail_cleanup = true}, waits_for_shutdown);
+    EXPECT_TRUE(may.is_ok) << may.report();
+    const lab_result by_itself = explore({}, alone);
+    EXPECT_TRUE(by_itself.is_ok) << "its region is open: " << by_itself.report();
+  }
 }
 
 TEST(lab, finds_a_program_that_is_not_the_same_twice) {

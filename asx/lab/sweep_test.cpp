@@ -510,6 +510,38 @@ TEST(lab_sweep, takes_no_failure_for_the_injected_one_that_is_another) {
   EXPECT_TRUE(may.is_ok) << may.report();
 }
 
+// As a failure that nobody joined: the fault itself, and the loss of a peer, are no findings in cleanup either.
+TEST(lab_sweep, finds_a_cleanup_that_failed_and_takes_no_failure_for_the_injected_one) {
+  const auto tidies_up = [](auto cleanup) {
+    return [cleanup](cx c) -> task<> {
+      static_cast<void>(co_await attempt(region(c, [cleanup](cx r) -> task<> {
+        const auto works = [cleanup](cx own) -> task<> {
+          const auto worked = co_await attempt(sleep(ms(5)));
+          if (worked.is_ok()) co_return;
+          const auto quiet = co_await mask();
+          co_await cleanup(own);
+        };
+        co_await start(r, {.name = "worker"}, works);
+        co_await sleep(ms(1));
+        co_await region(r, works);
+      })));
+    };
+  };
+  const auto opens = tidies_up([](cx c) -> task<> { co_await region(c, [](cx) -> task<> { co_await yield(); }); });
+  const std::string words = "'worker' was cancelled, and its cleanup ended with region_not_open";
+  const lab_result r = expect_found(lab_fault::cancel_body, opens, words);
+  EXPECT_NE(r.struck.find("'body'"), std::string::npos) << r.report();
+  const lab_result may = sweep({.may_fail_cleanup = true}, lab_fault::cancel_body, opens);
+  EXPECT_TRUE(may.is_ok) << may.report();
+  for (const status code : {status::cancelled, status::disconnected}) {
+    const auto explained = tidies_up([code](cx) -> task<> { co_await fail(code); });
+    const lab_result told = sweep({}, lab_fault::cancel, explained);
+    EXPECT_TRUE(told.is_ok) << told.report();
+  }
+  static_cast<void>(expect_found(lab_fault::cancel_body, tidies_up([](cx) -> task<> { co_await fail(status::io, 7); }),
+                                 "its cleanup ended with io (7)"));
+}
+
 // the first failure that nobody joined is the fault itself, and is no excuse for the next.
 TEST(lab_sweep, finds_what_fails_after_the_injected_failure) {
   bool was_there = false;
@@ -559,6 +591,36 @@ TEST(lab_sweep, strikes_at_every_point_and_at_each_once) {
     EXPECT_EQ(r.faults + 1, r.runs) << "one run without, then one for each point";
     EXPECT_EQ(r.at, r.faults);
   }
+}
+
+TEST(lab_sweep, sweeps_as_many_seeds_as_it_is_told_and_one_when_it_is_not) {
+  const auto swept = [](lab_options how) { return sweep(how, lab_fault::cancel, pipeline); };
+  const lab_result first = swept({.seeds = 1});
+  const lab_result second = swept({.first_seed = 2, .seeds = 1});
+  const lab_result both = swept({.seeds = 2});
+  EXPECT_TRUE(both.is_ok) << both.report();
+  EXPECT_EQ(swept({}).runs, first.runs) << "one, when nothing is said";
+  EXPECT_EQ(both.runs, first.runs + second.runs);
+  EXPECT_EQ(both.faults, first.faults + second.faults);
+  EXPECT_EQ(both.seed, 2U);
+  EXPECT_EQ(both.digest, second.digest);
+  const lab_result none = swept({.seeds = 0});
+  EXPECT_FALSE(none.is_ok);
+  EXPECT_EQ(none.finding, "no seed is asked for, so nothing is shown");
+}
+
+// What a schedule alone shows is found at the seed whose schedule it is.
+TEST(lab_sweep, stops_at_the_first_seed_that_shows_something) {
+  const auto body = [](cx c) -> task<> {
+    EXPECT_EQ(c.kernel().live_tasks(), 1U);
+    if (extension::draw(c) % 5 == 0) co_await fail(status::corrupt);
+    co_await checkpoint();
+  };
+  const lab_result r = sweep({.seeds = 50}, lab_fault::cancel, body);
+  EXPECT_FALSE(r.is_ok);
+  EXPECT_GT(r.seed, 1U) << "another one would be as good";
+  EXPECT_LT(r.seed, 50U);
+  EXPECT_EQ(replay({}, r.token, body).finding, r.finding);
 }
 
 // ---- by a word, in GoogleTest -------------------------------------------------------------------------------------

@@ -1,9 +1,11 @@
 // asx/runtime/poll_probe.hpp - which task is polled right now, for another thread to read.
 //
-//     runtime: begin(task ...) --poll--> end()              other thread: read(), true while that very poll goes on
+//     runtime: turn = begin(task ...) --poll--> end(turn)   other thread: read(), true while that very poll goes on
 //
 // 1  A reader sees one poll's fields or none: it reads the turn before and after, and a poll in between changes it.
 // 2  Nothing here waits; a poll pays a handful of stores, and only in a runtime that has a probe.
+// 3  An end ends the turn that it names, and no other: a probe that comes in the middle of a poll, perhaps at the
+//    address of the one before it, has not begun that poll, and is not ended by it.
 //
 // Cancel points: none. Threads: one writes, any may read; each worker has its own. Lifetime: it outlives the runtime
 // that writes.
@@ -36,7 +38,8 @@ struct running_poll {
 
 class poll_probe {
  public:
-  void begin(task_id task, std::string_view name, const std::source_location& site, instant now) noexcept {
+  /// The turn, which is odd.
+  std::uint32_t begin(task_id task, std::string_view name, const std::source_location& site, instant now) noexcept {
     image seen{.task = task.value, .began = now.ns, .name = {}, .line = site.line()};
     std::memcpy(seen.name.data(), name.data(), name.size() < 23 ? name.size() : 23);
     std::array<std::uint32_t, words> plain;
@@ -45,9 +48,14 @@ class poll_probe {
     for (std::size_t i = 0; i < words; ++i) image_[i].store(plain[i], std::memory_order_release);
     file_.store(site.file_name(), std::memory_order_release);
     turn_.store(++last_turn_, std::memory_order_release);  // Pairs with the first load of read.
+    return last_turn_;
   }
-  // Relaxed: nothing was written that belongs to it. The next poll's words release it, as said above.
-  void end() noexcept { turn_.store(++last_turn_, std::memory_order_relaxed); }
+  /// Of a turn that began elsewhere: nothing.
+  void end(std::uint32_t turn) noexcept {
+    if (turn != last_turn_) return;
+    // Relaxed: nothing was written that belongs to it. The next poll's words release it, as said above.
+    turn_.store(++last_turn_, std::memory_order_relaxed);
+  }
 
   /// False when no poll goes on, or another one began meanwhile.
   [[nodiscard]] bool read(running_poll& out) const noexcept {

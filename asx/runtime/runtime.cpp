@@ -223,7 +223,7 @@ struct observed_host {
   const scheduler& sched;
   clock_port clock;
   metrics* measure;
-  poll_probe* const& attached;  // A poll may take the watchdog away that looks at it.
+  poll_probe* const& attached;  // A poll may take the watchdog away that looks at it, and put another one there.
   bool has_worked = false;      // In phase 0: the poll begins later than the step.
   instant ended = instant::none();
 
@@ -241,15 +241,15 @@ struct observed_host {
   place* take_stalled(std::uint32_t worker, instant now) noexcept { return host.take_stalled(worker, now); }
   pressure weigh() noexcept { return host.weigh(); }
   void poll(std::uint32_t worker, place& p, dispatch_source from, instant now, std::uint64_t dispatched) noexcept {
-    poll_probe* const probe = attached == nullptr ? nullptr : attached + worker;
     const instant began = has_worked ? clock.now() : now;
-    if (probe != nullptr) {
+    std::uint32_t turn = 0;  // No probe has begun this poll.
+    if (attached != nullptr) {
       const auto& t = extension::task_at(p);
-      probe->begin(t.task(), t.name.view(), t.site, began);
+      turn = attached[worker].begin(t.task(), t.name.view(), t.site, began);
     }
     if (measure != nullptr) measure->ready_depth.add(sched.depth(worker, lane::ready));
     host.poll(worker, p, from, now, dispatched);
-    if (probe != nullptr && attached != nullptr && attached + worker == probe) probe->end();
+    if (turn != 0 && attached != nullptr) attached[worker].end(turn);
     if (measure == nullptr) return;
     ended = clock.now();
     ++measure->polls[static_cast<std::size_t>(from)];

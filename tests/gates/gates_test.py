@@ -386,6 +386,26 @@ class a_page(unittest.TestCase):
         self.refused("", "examples/lonely.cpp: no page shows or names it")
         self.assertEqual(self.judged("`examples/lonely.cpp`\n")[0], 0)
 
+    def test_an_answer_that_is_awaited_in_a_condition_has_a_name(self):
+        (self.tree / "asx/coro").mkdir(parents=True)
+        header = self.tree / "asx/coro/near.hpp"
+        for shape in ("while (co_await recv(rx)) go();", "if (!co_await recv(rx)) go();", "switch (co_await kind()) {"):
+            header.write_text(f"// asx/coro/near.hpp\n//     {shape}\n")
+            self.refused("", "asx/coro/near.hpp:2: `", "GCC 12 miscompiles", "name the answer")
+            header.write_text("//     while (const auto m = co_await recv(rx)) go();\n")
+            self.refused(f"Write `{shape}`\n", "docs/guide/page.md:1: `")
+            (self.tree / "examples/small.cpp").write_text(f"{self.CODE}// {shape}\n")
+            self.refused("", "examples/small.cpp:8: `")
+            (self.tree / "examples/small.cpp").write_text(self.CODE)
+        self.assertEqual(self.judged("Awaits in the condition of an `if`.\n")[0], 0)
+
+    def test_an_example_is_short(self):
+        page = "`examples/long.cpp`\n"
+        (self.tree / "examples/long.cpp").write_text("int i;\n" * 60)
+        self.assertEqual(self.judged(page)[0], 0)
+        (self.tree / "examples/long.cpp").write_text("int i;\n" * 61)
+        self.refused(page, "examples/long.cpp: 61 lines; an example has at most 60")
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=1)

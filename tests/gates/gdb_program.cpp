@@ -22,8 +22,14 @@ task<> serves(cx c) {
   co_await region(c, {.name = "connection"}, talks);
 }
 
-[[gnu::noinline]] void stop_here(runtime& rt, instant when, task_handle whom, outcome<int> how, outcome<int> bad) {
-  asm volatile("" : : "r"(&rt), "r"(&when), "r"(&whom), "r"(&how), "r"(&bad) : "memory");
+struct machines {  // On the machine's clock, by one thread and by several.
+  live_runtime live;
+  threaded_runtime crew{{.workers = 2}};
+};
+
+[[gnu::noinline]] void stop_here(runtime& rt, instant when, task_handle whom, outcome<int> how, outcome<int> bad,
+                                 live_runtime& live, threaded_runtime* crew) {
+  asm volatile("" : : "r"(&rt), "r"(&when), "r"(&whom), "r"(&how), "r"(&bad), "r"(&live), "r"(crew) : "memory");
 }
 
 int main() {
@@ -32,7 +38,12 @@ int main() {
   auto reader = spawn_in(rt.kernel(), rt.root(), {.name = "reader"}, session, std::move(rx));
   auto server = spawn_in(rt.kernel(), rt.root(), {.name = "server"}, serves);
   rt.run_until_idle();
+  machines m;
+  auto lives = spawn_in(m.live->kernel(), m.live->root(), {.name = "lives"}, limited_session);
+  auto toils = spawn_in(m.crew->kernel(), m.crew->root(), {.name = "toils"}, limited_session);
+  m.live->run_until_idle();
+  m.crew->run_until_idle();
   stop_here(rt, instant{3'500'000'000}, reader.handle.task(), outcome<int>::ok(7),
-            outcome<int>::err({status::corrupt, 9}));
+            outcome<int>::err({status::corrupt, 9}), m.live, &m.crew);
   return code == status::ok ? 0 : 1;
 }

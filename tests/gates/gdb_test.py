@@ -39,6 +39,14 @@ EXPECTED = [
     rf"'sleeper'  running, waits for timer \d+ at {SLEEPS} < {LIMITS}  polls 1  spawned {HERE_SITE}",
     rf"in .*(lambda|operator\(\)).*  {SLEEPS}\n(\s+in .*\n)*\s+in limited_session.*  {LIMITS}\n",
 ]
+OTHERS = {  # By the words that ask for them.
+    "asx tasks live": rf"task 1 'lives'  running, waits for timer \d+ at {SLEEPS} < {LIMITS}  polls 1",
+    "asx tasks *crew": rf"task 1 'toils'  running, waits for timer \d+ at {SLEEPS} < {LIMITS}  polls 1",
+    "asx tasks crew": r"task 1 'toils'  running",
+    "asx tasks &live": r"task 1 'lives'  running",
+    "asx tasks crew->runtime_": r"task 1 'toils'  running",
+    "asx tasks when": r"'when' is no runtime of asx",
+}
 VALUES = [r"= 3.5 s", r"= handle of task #\d+, life 1", r"= ok 7", r"= err corrupt, 9"]
 
 
@@ -84,8 +92,10 @@ def main():
             live = gdb("break stop_here", "run", "print when", "print whom", "print how", "print bad", "asx tasks",
                        "asx tasks rt", "asx nonsense", f"generate-core-file {core}", program=[program])
             dead = gdb("asx tasks", program=[program, core])
+            others = [(f"`{asked}` of a core", gdb(asked, program=[program, core]), [pattern])
+                      for asked, pattern in OTHERS.items()]
             for what, told, patterns in (("a live process", live, EXPECTED + VALUES + ["there is `asx tasks"]),
-                                         ("a core", dead, EXPECTED)):
+                                         ("a core", dead, EXPECTED), *others):
                 lost = missing(told, patterns)
                 wrong += len(lost)
                 if lost:

@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -106,8 +108,7 @@ TEST(watchdog_stress, a_reader_sees_one_poll_or_none) {  // law 1 of poll_probe.
   std::thread writer([&] {
     constexpr const char* names[] = {"a", "bbbbbbbbbbbb", "cccccccccccccccccccccc"};
     for (std::uint64_t i = 1; !stop.load(std::memory_order_relaxed); ++i) {
-      probe.begin(asx::task_id{i}, names[i % 3], std::source_location::current(), asx::instant{i});
-      probe.end();
+      probe.end(probe.begin(asx::task_id{i}, names[i % 3], std::source_location::current(), asx::instant{i}));
     }
   });
   std::uint64_t seen = 0;
@@ -135,6 +136,66 @@ TEST(watchdog_stress, may_go_in_the_middle_of_a_poll) {
   ASSERT_EQ(rt->kernel().spawn(rt->root(), {.poll = &body::poll, .context = &ends_it}, out), asx::status::ok);
   rt->run_until_idle();
   EXPECT_EQ(dog, nullptr);
+}
+
+// Whether the new one lies where the old one was is the allocator's to say: here it does.
+TEST(watchdog_stress,
+     a_probe_put_in_the_place_of_another_in_a_poll_begins_with_the_next_poll) {  // law 3 of poll_probe.hpp
+  asx::live_runtime rt;
+  std::optional<asx::poll_probe> probe(std::in_place);
+  rt->attach(&*probe);
+  asx::running_poll seen;
+  std::vector<bool> is_polled;
+  body replaces{[&](cx& c) {
+    is_polled.push_back(probe->read(seen));
+    if (is_polled.size() == 3) return poll_result::ready;
+    if (is_polled.size() == 1) {
+      rt->attach(nullptr);
+      rt->attach(&probe.emplace());
+      is_polled.push_back(probe->read(seen));
+    }
+    c.yield();
+    return poll_result::pending;
+  }};
+  asx::task_handle out;
+  ASSERT_EQ(rt->kernel().spawn(rt->root(), {.poll = &body::poll, .context = &replaces}, out), asx::status::ok);
+  rt->run_until_idle();
+  EXPECT_EQ(is_polled, (std::vector<bool>{true, false, true}));
+  EXPECT_FALSE(probe->read(seen)) << "nobody is polled any more";
+  body brings{[&](cx&) {  // The first of all comes while somebody is polled.
+    rt->attach(&probe.emplace());
+    return poll_result::ready;
+  }};
+  rt->attach(nullptr);
+  ASSERT_EQ(rt->kernel().spawn(rt->root(), {.poll = &body::poll, .context = &brings}, out), asx::status::ok);
+  rt->run_until_idle();
+  EXPECT_FALSE(probe->read(seen));
+  rt->attach(nullptr);
+}
+
+TEST(watchdog_stress, one_that_takes_the_place_of_another_in_a_poll_names_the_next_that_hangs) {
+  told t;
+  asx::live_runtime rt;
+  const asx::watchdog_options how{.limit = asx::duration::milliseconds(20), .context = &t, .report = told::report};
+  auto dog = std::make_unique<asx::watchdog>(*rt, how);
+  body replaces{[&](cx&) {
+    dog.reset();
+    dog = std::make_unique<asx::watchdog>(*rt, how);
+    return poll_result::ready;
+  }};
+  body hangs{[&](cx&) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);  // Only when nobody tells of it.
+    while (t.times.load() == 0 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+    return poll_result::ready;
+  }};
+  asx::task_handle out;
+  ASSERT_EQ(rt->kernel().spawn(rt->root(), {.poll = &body::poll, .context = &replaces}, out), asx::status::ok);
+  ASSERT_EQ(rt->kernel().spawn(rt->root(), {.poll = &body::poll, .context = &hangs, .name = "stuck"}, out),
+            asx::status::ok);
+  EXPECT_EQ(rt->run_until_quiescent().ended, asx::status::ok);
+  dog.reset();
+  EXPECT_EQ(t.times.load(), 1);
+  EXPECT_STREQ(t.last.name.data(), "stuck");
 }
 
 TEST(watchdog_stress, leaves_a_run_as_it_was_when_it_goes) {

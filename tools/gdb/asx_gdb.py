@@ -3,7 +3,8 @@
     (gdb) source tools/gdb/asx_gdb.py
     (gdb) print when                      3.5 s, and not {ns = 3500000000}
     (gdb) asx tasks                       of the runtime that the selected frame, or one above it, can see
-    (gdb) asx tasks rt                    of an asx::runtime or asx::kernel by name
+    (gdb) asx tasks rt                    of a runtime by name: an asx::runtime, live_runtime, threaded_runtime or kernel,
+                                          or a pointer or a reference to one
     region 1 root  open
       task 4 'reader'  running, waits for a message of channel 2 at io.cpp:9 < orders.cpp:40  polls 17  spawned orders.cpp:31
         in reads(asx::cx, asx::receiver<int>)  io.cpp:9
@@ -183,10 +184,7 @@ def await_stack(task, kernel):
 
 def kernel_of(text):
     if text:
-        value = gdb.parse_and_eval(text)
-        if value.type.strip_typedefs().code in (gdb.TYPE_CODE_PTR, gdb.TYPE_CODE_REF):
-            value = value.referenced_value()
-        return as_kernel(value)
+        return as_kernel(gdb.parse_and_eval(text))
     frame = gdb.selected_frame()
     while frame is not None:
         try:
@@ -197,30 +195,36 @@ def kernel_of(text):
             for symbol in block:
                 if symbol.is_variable or symbol.is_argument:
                     try:
-                        value = symbol.value(frame)
-                        if value.type.strip_typedefs().code in (gdb.TYPE_CODE_PTR, gdb.TYPE_CODE_REF):
-                            value = value.referenced_value()
-                        found = as_kernel(value)
+                        found = as_kernel(symbol.value(frame))
                     except (gdb.error, gdb.MemoryError):
                         continue
                     if found is not None:
                         return found
             block = block.superblock if block.function is None else None
         frame = frame.older()
-    raise gdb.GdbError("no frame here knows an asx::runtime or an asx::kernel: say which, as in `asx tasks rt`")
+    raise gdb.GdbError("no frame here knows a runtime of asx or a kernel: say which, as in `asx tasks rt`")
+
+
+REFERRING = (gdb.TYPE_CODE_PTR, gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
+
+# Where each of them has its kernel, or what has it: an asx::kernel is known by its root.
+LEADS_ON = {"asx::kernel": "root_", "asx::runtime_core": "kernel_", "asx::runtime": "kernel_",
+            "asx::live_runtime": "runtime_", "asx::threaded_runtime": "runtime_"}
 
 
 def as_kernel(value):
+    """The kernel of what a program has of asx, or of what refers to it; None of anything else."""
+    while value.type.strip_typedefs().code in REFERRING:
+        value = value.referenced_value()
     kind = str(value.type.strip_typedefs().unqualified())
-    if kind not in ("asx::kernel", "asx::runtime", "asx::runtime_core"):
+    if kind not in LEADS_ON:
         return None
-    is_kernel = kind == "asx::kernel"
     try:
-        member = value["root_" if is_kernel else "kernel_"]
+        member = value[LEADS_ON[kind]]
     except gdb.error:
         raise gdb.GdbError(f"gdb knows no members of {kind}: build asx with -g, or what uses it with -g and, by Clang, "
                            "-fstandalone-debug") from None
-    return value if is_kernel else member
+    return value if kind == "asx::kernel" else as_kernel(member)
 
 
 def tell_task(task, kernel, depth, out):
@@ -249,7 +253,7 @@ def tell_region(region, kernel, depth, out):
 
 
 class asx_command(gdb.Command):
-    """asx tasks [runtime or kernel]: regions, tasks, what they wait for, and the coroutines that await each other."""
+    """asx tasks [runtime]: regions, tasks, what they wait for, and the coroutines that await each other."""
 
     def __init__(self):
         super().__init__("asx", gdb.COMMAND_DATA)
@@ -257,10 +261,10 @@ class asx_command(gdb.Command):
     def invoke(self, argument, from_tty):
         verb, _, of = argument.strip().partition(" ")
         if verb != "tasks":
-            raise gdb.GdbError("there is `asx tasks [runtime or kernel]`")
+            raise gdb.GdbError("there is `asx tasks [runtime]`")
         kernel = kernel_of(of.strip())
         if kernel is None:
-            raise gdb.GdbError(f"'{of}' is no asx::runtime and no asx::kernel")
+            raise gdb.GdbError(f"'{of}' is no runtime of asx and no kernel")
         out = [f"now {seconds(int(kernel['now_']['ns']))}, {int(kernel['live_tasks_'])} tasks live"]
         tell_region(kernel["root_"].dereference(), kernel, 0, out)
         gdb.write("\n".join(out) + "\n")
