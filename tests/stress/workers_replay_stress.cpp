@@ -196,10 +196,8 @@ TEST(workers_replay_stress, an_order_in_which_a_word_was_taken_in_is_not_complet
     std::atomic<bool> is_busy{false};
     auto busy = spawn_in(rt->kernel(), rt->root(), {}, [&is_busy](cx) -> task<> {
       is_busy.store(true);
-      const auto began = std::chrono::steady_clock::now();
-      while (!slow_speaker::stands.load() && std::chrono::steady_clock::now() - began < std::chrono::seconds(10)) {
-        std::this_thread::yield();  // asx: bounded by 10 s
-      }
+      const deadline late;
+      while (!slow_speaker::stands.load() && !late.is_over()) std::this_thread::yield();  // asx: bounded by 30 s
       while (true) co_await yield();
     });
     ASSERT_EQ(busy.code, status::ok);
