@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "asx/runtime/entry_order.hpp"
+#include "asx/runtime/inbox.hpp"
 #include "asx/runtime/metrics.hpp"
 #include "asx/runtime/testing/program.hpp"
 #include "tests/stress/workers.hpp"
@@ -406,6 +407,51 @@ TEST(workers_drive_stress, says_nothing_of_a_limit_of_steps_that_was_not_reached
         EXPECT_EQ(ran.steps, 4U) << workers << " workers, round " << round;
       }
     }
+  }
+}
+
+// Goal:   a step that is under way when the others come to the limit may turn out to be none, and is waited for.
+// Method: two steps are allowed. The first one's poll shuts down, which the other worker takes in as the second: it has
+//         nobody to poll, but a finalizer to run. That begins, the poll ends, its worker finds both steps begun, and
+//         only when it has looked does the finalizer end.
+TEST(workers_drive_stress, says_nothing_of_a_limit_while_a_step_may_still_be_given_back) {  // U-03, R-371
+  const std::uint64_t most = stress::rounds(20);
+  for (std::uint64_t round = 0; round < most && !HasFailure(); ++round) {
+    struct scene {
+      std::atomic<bool> is_finalizing{false};
+      std::atomic<bool> has_looked{false};
+      const deadline late{};
+    } all;
+    threaded_runtime rt({.workers = 2}, quiet());
+    const hang_guard guard(rt);
+    region_handle closing;
+    ASSERT_EQ(rt->kernel().create_region(rt->root(), {.name = "closing"}, closing), status::ok);
+    const auto finalizes = [](void* self, region_handle, kernel& k) {
+      auto& s = *static_cast<scene*>(self);
+      s.is_finalizing = true;
+      while (!s.has_looked.load() && !s.late.is_over()) {  // asx: bounded by 30 s
+        std::this_thread::yield();
+        const inside here(k);  // Its worker is out again, and has looked: it looks before it goes out.
+        s.has_looked = k.live_tasks() == 0;
+      }
+      return status::ok;
+    };
+    ASSERT_EQ(rt->kernel().add_finalizer(closing, finalizes, &all), status::ok);
+    foreign_handle h;  // It says nothing more in the run, not that it goes: a step that comes upon a word is one.
+    body shuts_down{[&](cx& c) {
+      EXPECT_EQ(open_foreign(c, h), status::ok);
+      h.shut_down();
+      while (!all.is_finalizing.load() && !all.late.is_over()) std::this_thread::yield();  // asx: bounded by 30 s
+      return poll_result::ready;
+    }};
+    must_spawn(*rt, rt->root(), shuts_down, {}, false);
+    const run_result ran = rt->run_until_quiescent(2);
+    EXPECT_TRUE(all.is_finalizing.load()) << "nobody else has taken it in: this shows nothing";
+    EXPECT_TRUE(all.has_looked.load()) << "its worker has not come back: this shows nothing";
+    EXPECT_EQ(ran.ended, status::ok) << "round " << round;
+    EXPECT_EQ(ran.steps, 1U) << "round " << round;
+    h.drop();
+    EXPECT_TRUE(rt->shutdown().is_quiescent());
   }
 }
 
