@@ -130,7 +130,7 @@ class threaded_runtime::crew final : public detail::worker_gate {
     threads_.clear();
     lookout_.reset();
     // On another thread than theirs they stay where they are, at the gate: nothing of theirs is there to be ended.
-    for (std::uint32_t w = 1; fibers_ && fibers_->is_ready() && has_my_mark(seats_[0]) && w < count_; ++w) {
+    for (std::uint32_t w = 1; fibers_ && fibers_->is_ready() && has_my_number(seats_[0]) && w < count_; ++w) {
       if (fibers_->has_begun(w) && !fibers_->has_ended(w)) turns_->let_go_on(w);
     }
     if (turns_) turns_->forget_stacks();
@@ -347,7 +347,7 @@ class threaded_runtime::crew final : public detail::worker_gate {
   // ---- runs
   run_result run(std::uint64_t most, const patience& how) noexcept {
     if (started_ != status::ok) return {started_, 0, instant::none()};
-    if (fibers_ && !has_my_mark(seats_[0])) return {status::wrong_thread, 0, instant::none()};
+    if (fibers_ && !has_my_number(seats_[0])) return {status::wrong_thread, 0, instant::none()};
     if (is_over_.load(std::memory_order_relaxed)) return {status::step_limit, 0, instant::none()};  // Relaxed: its own.
     // Acquire and release: what the run before left behind is seen.
     if (has_runner_.exchange(1, std::memory_order_acquire) != 0) return {status::reentrant, 0, instant::none()};
