@@ -49,10 +49,14 @@ struct blocking_pool::shared {
       job.run_(job);
       disturb();
       lock.lock();
-      // Said under the lock: once it is marked, whoever withdraws it may let go of the job.
+      --in_flight;  // Before anybody hears of it: who makes the next call because of it finds its place.
+      lock.unlock();
+      // Outside the lock: it may wake a worker, and whoever submits need not stand behind that. Before it is marked:
+      // from then on whoever withdraws it may let go of the job, and waits for that also when it has arrived.
       job.handle_.say(detail::foreign_word::result);
+      disturb();
+      lock.lock();
       job.stage_ = stage::returned;
-      --in_flight;
       has_returned.notify_all();
     }
   }

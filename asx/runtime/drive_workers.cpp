@@ -130,7 +130,7 @@ class threaded_runtime::crew final : public detail::worker_gate {
     threads_.clear();
     lookout_.reset();
     // On another thread than theirs they stay where they are, at the gate: nothing of theirs is there to be ended.
-    for (std::uint32_t w = 1; fibers_ && fibers_->is_ready() && has_my_mark(seats_[0]) && w < count_; ++w) {
+    for (std::uint32_t w = 1; fibers_ && fibers_->is_ready() && has_my_number(seats_[0]) && w < count_; ++w) {
       if (fibers_->has_begun(w) && !fibers_->has_ended(w)) turns_->let_go_on(w);
     }
     if (turns_) turns_->forget_stacks();
@@ -347,7 +347,7 @@ class threaded_runtime::crew final : public detail::worker_gate {
   // ---- runs
   run_result run(std::uint64_t most, const patience& how) noexcept {
     if (started_ != status::ok) return {started_, 0, instant::none()};
-    if (fibers_ && !has_my_mark(seats_[0])) return {status::wrong_thread, 0, instant::none()};
+    if (fibers_ && !has_my_number(seats_[0])) return {status::wrong_thread, 0, instant::none()};
     if (is_over_.load(std::memory_order_relaxed)) return {status::step_limit, 0, instant::none()};  // Relaxed: its own.
     // Acquire and release: what the run before left behind is seen.
     if (has_runner_.exchange(1, std::memory_order_acquire) != 0) return {status::reentrant, 0, instant::none()};
@@ -423,6 +423,10 @@ class threaded_runtime::crew final : public detail::worker_gate {
     kernel& k = core_->kernel();
     while (is_running_) {  // asx: bounded by the most steps of a run
       if (left_ == 0) {    // Each was begun: none is asked for before somebody needs it.
+        if (undecided_ != 0) {
+          wait_for_a_step(mine);
+          continue;
+        }
         is_limited_ = true;
         return end_run(status::ok);
       }
@@ -431,13 +435,30 @@ class threaded_runtime::crew final : public detail::worker_gate {
       if (is_worth_a_step(mine)) {
         if (core_->step_plainly(mine.number, left_, how_.limit) != 0) continue;
         --left_;  // Before: others must not do it, too.
+        ++undecided_;
+        const bool was_idle = core_->step(mine.number).is_idle;
+        --undecided_;
         // A cancel that still waits for room after a step waits for others: it is no reason to step again.
-        if (!core_->step(mine.number).is_idle || k.has_calls()) continue;
+        if (!was_idle || k.has_calls()) continue;
         ++left_;  // Waiting is no work.
+        wake(std::exchange(waiting_for_a_step_, 0));
       }
       if (computes_along(mine)) continue;
       if (!rest(mine)) return end_run(status::ok);
     }
+  }
+  // All steps are begun, and one of those that are under way may turn out to be none: it was outside for an input or a
+  // finalizer, and had nobody to poll. The limit is not said before that is known. The run could not be over before it,
+  // either: whoever runs it waits for everybody. It is not idle, so that nobody wakes it for what it must not do.
+  void wait_for_a_step(seat& mine) noexcept {
+    const std::uint64_t own = std::uint64_t{1} << mine.number;
+    waiting_for_a_step_ |= own;
+    const std::uint32_t depth = exchange_depth(1);
+    leave();
+    park(mine, duration::max());
+    enter();
+    exchange_depth(depth);
+    waiting_for_a_step_ &= ~own;
   }
   // There is no task for it, and somebody computes what it could do a part of. Nobody takes it for one that sleeps: it
   // is as far away as in a long poll, and what stands behind it is another one's after a while.
@@ -561,7 +582,9 @@ class threaded_runtime::crew final : public detail::worker_gate {
   bool is_running_ = false;
   std::uint32_t in_run_ = 0;
   std::uint64_t runs_ = 0;
-  std::uint64_t left_ = 0;  // Of the steps of a run.
+  std::uint64_t left_ = 0;                // Of the steps of a run,
+  std::uint32_t undecided_ = 0;           // and those of them that are under way: an idle one is given back.
+  std::uint64_t waiting_for_a_step_ = 0;  // Workers that wait for that: a bit each.
   patience how_{};
   run_result run_{};
   duration longest_ = duration::max();  // How long the first of them would sleep, past the order on one thread.

@@ -31,6 +31,8 @@ class chan_world : public kernel_world {
       world_->fire.fetch_add(1, std::memory_order_relaxed);
     }
     [[nodiscard]] unsigned number() const noexcept { return number_; }
+    /// Nobody has moved it away.
+    [[nodiscard]] bool is_here() const noexcept { return world_ != nullptr; }
 
    private:
     chan_world* world_;
@@ -310,6 +312,169 @@ TEST(interleave_chan, a_cancelled_reserve_passes_its_turn_on) {
   expect_all_hold<cancelled_in_turn>(3);
 }
 
+// ---- a message that waits is taken from where it is
+
+// Who waits with its letter, which the channel takes in its turn; and a reader, which makes room.
+struct letter_waits : chan_world {
+  std::optional<letter> mine;
+  std::optional<reserve_wait> waiting;
+  std::optional<status> said;
+  script writer{*this, [this](cx& c) { return ask(c); }};
+  virtual poll_result ask(cx& c) {
+    const status s = tx.poll_send(c, *waiting, *mine);
+    if (s == status::would_block) return poll_result::pending;
+    said = s;
+    return poll_result::ready;
+  }
+  letter_waits() : chan_world(1) {
+    check(send(tx, 0) == status::ok, "the channel is full");
+    mine.emplace(*this, 1);
+    waiting.emplace();
+    check(writer.spawn(rt.root()) == status::ok, "spawned");
+    work(0);  // It waits.
+  }
+  void take_one() {
+    recv_result<letter> r = rx.try_recv();
+    if (r.code == status::ok) got.push_back(r.value->number());
+  }
+  [[nodiscard]] bool has_come() const { return !got.empty() && got.back() == 1; }
+  /// Everything that was sent is in `got` then, and the ends are gone.
+  void take_the_rest() {
+    take_one();
+    take_one();
+    tx.drop();
+    rx.drop();
+    check(got.empty() || got.front() == 0, "INV-CH-02: what came first");
+  }
+};
+
+// ok, if it was taken, whatever else has come.
+struct letter_meets_cancel : letter_waits {
+  void run(unsigned thread) override {
+    if (thread == 0) return work(0);
+    if (thread == 1) return check(k().request_cancel(writer.handle) == status::ok, "R-18");
+    take_one();
+  }
+  void judge() override {
+    check(writer.has_ended() && (said == status::ok || said == status::cancelled), "sent, or cancelled");
+    check(mine->is_here() == (said == status::cancelled), "R-322: untouched, or taken");
+    take_the_rest();
+    check(has_come() == (said == status::ok), "R-322: what was taken is sent, and nothing else");
+    mine.reset();
+    expect_nothing_lost();
+  }
+};
+
+TEST(interleave_chan, a_message_that_waits_meets_a_cancel) {
+  expect_all_hold<letter_meets_cancel>(3);
+}
+
+// Its task ends from outside, and takes its frame along.
+struct letter_meets_drop : letter_waits {
+  bool was_here = false;
+  letter_meets_drop() {
+    writer.at_drop = [this] {
+      was_here = mine->is_here();
+      waiting.reset();
+      mine.reset();
+    };
+  }
+  void run(unsigned thread) override {
+    if (thread == 0) return work(0);
+    if (thread == 1) {
+      const status s = k().complete(writer.handle, task_outcome::err({status::io, 7}));
+      check(s == status::ok || s == status::reentrant || s == status::invalid_transition, "R-16, R-17");
+      return;
+    }
+    take_one();
+  }
+  void judge() override {
+    take_the_rest();
+    const inside here(k());
+    rt.run_until_idle();
+    check(writer.has_ended(), "nobody is lost");
+    check(has_come() != was_here, "R-322: it was sent, or it has gone with its task");
+    check(said != status::ok || has_come(), "who is told that it was sent has sent it");
+    expect_nothing_lost();
+  }
+};
+
+TEST(interleave_chan, a_message_that_waits_meets_the_end_of_its_task) {
+  expect_all_hold<letter_meets_drop>(3);
+}
+
+// It gives up without asking again, as a branch of a select that has lost.
+struct letter_is_given_up : letter_waits {
+  atomic<unsigned> has_lost{0};
+  bool was_here = false;
+  void run(unsigned thread) override {
+    if (thread == 0) return work(0);
+    if (thread == 2) return take_one();
+    has_lost.store(1, std::memory_order_relaxed);
+    k().waker_of(writer.handle).wake();
+  }
+  poll_result ask(cx& c) override {
+    if (has_lost.load(std::memory_order_relaxed) == 0) return letter_waits::ask(c);
+    waiting.reset();  // Nobody takes it any more.
+    was_here = mine->is_here();
+    return poll_result::ready;
+  }
+  void judge() override {
+    check(writer.has_ended() && (!said || said == status::ok), "it was sent, or given up");
+    check(mine->is_here() == was_here, "R-322: who has left has its message as it was");
+    take_the_rest();
+    check(has_come() != was_here, "R-322: it was sent, or it is still there");
+    mine.reset();
+    expect_nothing_lost();
+  }
+};
+
+TEST(interleave_chan, a_message_that_waits_meets_who_gives_it_up) {
+  expect_all_hold<letter_is_given_up>(3);
+}
+
+// The receiver makes room, and goes.
+struct letter_meets_end : letter_waits {
+  void run(unsigned thread) override {
+    if (thread == 0) return work(0);
+    take_one();
+    rx.drop();
+  }
+  void judge() override {
+    check(writer.has_ended() && (said == status::ok || said == status::disconnected), "sent, or told");
+    check(mine->is_here() == (said == status::disconnected), "R-322: untouched, or taken");
+    check(got == std::vector<unsigned>{0}, "INV-CH-02: what came first");
+    tx.drop();
+    mine.reset();
+    expect_nothing_lost();
+  }
+};
+
+TEST(interleave_chan, a_message_that_waits_meets_the_end_of_the_receiver) {
+  expect_all_hold<letter_meets_end>();
+}
+
+// The same while its task is cancelled.
+struct letter_meets_end_and_cancel : letter_waits {
+  void run(unsigned thread) override {
+    if (thread == 0) return work(0);
+    if (thread == 1) return check(k().request_cancel(writer.handle) == status::ok, "R-18");
+    take_one();
+    rx.drop();
+  }
+  void judge() override {
+    check(writer.has_ended() && said && *said != status::would_block, "it was told");
+    check(mine->is_here() == (said != status::ok), "R-322: untouched, or taken");
+    tx.drop();
+    mine.reset();
+    expect_nothing_lost();
+  }
+};
+
+TEST(interleave_chan, a_message_that_waits_meets_a_cancel_and_the_end_of_the_receiver) {
+  expect_all_hold<letter_meets_end_and_cancel>(3);
+}
+
 // ---- a cancelled recv has consumed nothing
 
 struct cancelled_recv : chan_world {
@@ -395,6 +560,20 @@ struct looks_and_sleeps : chan_world {
 
 TEST(interleave_chan_faults, a_receiver_that_waits_in_no_queue_is_noticed) {
   expect_noticed<looks_and_sleeps>("nobody is lost");
+}
+
+// Takes a message for its own because it was cancelled, and does not ask what became of it.
+struct looks_at_its_cancel : letter_meets_cancel {
+  poll_result ask(cx& c) override {
+    if (c.checkpoint() == status::ok) return letter_waits::ask(c);
+    said = status::cancelled;
+    waiting.reset();
+    return poll_result::ready;
+  }
+};
+
+TEST(interleave_chan_faults, a_sender_that_does_not_ask_what_became_of_its_message_is_noticed) {
+  expect_noticed<looks_at_its_cancel>("R-322: untouched, or taken", 3);
 }
 
 // Counts a letter that was handed back as sent.

@@ -167,6 +167,10 @@ class kernel_world : public world {
     return out;
   }
 
+  /// Whoever goes out may stand there before it goes on, as a thread may anywhere: others come in before what it does
+  /// next, outside. Twice as many entries: for worlds of those who do something there.
+  void dawdles() noexcept { is_dawdling_ = true; }
+
   runtime rt;
 
  private:
@@ -206,6 +210,9 @@ class kernel_world : public world {
     depth_ = 0;
     owner_ = nobody;
     detail::leave(this);
+    if (!is_dawdling_) return;
+    detail::enter(this);
+    detail::leave(this);
   }
   std::uint32_t step_out(standing& keep) noexcept {
     if (is_skipping()) return 1;
@@ -240,6 +247,7 @@ class kernel_world : public world {
 
   static constexpr unsigned nobody = UINT32_MAX;
   const gate_fault fault_;
+  bool is_dawdling_ = false;
   unsigned owner_ = nobody;
   std::uint32_t depth_ = 0;
   std::array<standing, most_threads + 1> standings_{};

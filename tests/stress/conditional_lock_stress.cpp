@@ -17,6 +17,7 @@
 #endif
 
 #include "asx/base/conditional_lock.hpp"
+#include "tests/stress/deadline.hpp"
 
 namespace {
 
@@ -132,7 +133,8 @@ TEST(conditional_lock_stress, a_thread_that_has_to_wait_sleeps) {  // law 3
   while (waiter.load() == 0) std::this_thread::yield();
   // One look may catch it asleep for another reason; a thread that spins is seen running again and again.
   int asleep = 0;
-  for (int look = 0; look < 200'000 && asleep < 100; ++look) {
+  const asx::stress::deadline late;
+  while (asleep < 100 && !late.is_over()) {
     asleep = state_of(waiter.load()) == 'S' ? asleep + 1 : 0;
     std::this_thread::yield();
   }

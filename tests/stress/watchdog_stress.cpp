@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -24,11 +25,14 @@ struct body {
 };
 
 struct told {
+  std::string_view
+      whom{};  // Only of that one, if it is said: a machine may stop a short poll for as long as a long one.
   std::atomic<int> times{0};
-  asx::running_poll last;
-  asx::duration so_far;
+  asx::running_poll last{};
+  asx::duration so_far{};
   static void report(void* self, const asx::running_poll& p, asx::duration so_far) noexcept {
     auto& at = *static_cast<told*>(self);
+    if (!at.whom.empty() && at.whom != p.name.data()) return;
     at.last = p;
     at.so_far = so_far;
     at.times.fetch_add(1);
@@ -36,7 +40,7 @@ struct told {
 };
 
 TEST(watchdog_stress, names_a_poll_that_hangs_while_it_hangs_and_once) {  // laws 1, 2
-  told t;
+  told t{.whom = "stuck"};
   asx::live_runtime rt;
   const asx::watchdog dog(*rt, {.limit = asx::duration::milliseconds(20), .context = &t, .report = told::report});
   ASSERT_TRUE(dog.is_on());
@@ -71,7 +75,7 @@ TEST(watchdog_stress, names_a_poll_that_hangs_in_virtual_time_and_changes_no_eve
     std::unique_ptr<asx::watchdog> dog;
     if (is_watched) {
       dog = std::make_unique<asx::watchdog>(
-          rt, asx::watchdog_options{.limit = asx::duration::milliseconds(20), .context = &t, .report = told::report});
+          rt, asx::watchdog_options{.limit = asx::duration::seconds(2), .context = &t, .report = told::report});
       ASSERT_TRUE(dog->is_on());
     }
     body hangs{[&](cx&) {
@@ -92,7 +96,7 @@ TEST(watchdog_stress, names_a_poll_that_hangs_in_virtual_time_and_changes_no_eve
     EXPECT_EQ(t.times.load(), is_watched ? 1 : 0) << "hours of virtual time are no poll that takes long";
     if (is_watched) {
       EXPECT_STREQ(t.last.name.data(), "stuck");
-      EXPECT_GE(t.so_far, asx::duration::milliseconds(20));
+      EXPECT_GE(t.so_far, asx::duration::seconds(2));
       EXPECT_EQ(t.last.began, asx::instant{}) << "in the runtime's time";
     }
     dog.reset();

@@ -25,6 +25,7 @@
 
 #include "asx/asx.hpp"
 #include "asx/runtime/drive_workers.hpp"
+#include "tests/stress/deadline.hpp"
 #include "tests/stress/tally.hpp"
 
 namespace asx::stress {
@@ -48,8 +49,9 @@ inline runtime_config config_of(journal_mode mode, std::uint64_t seed = 0) {
   return c;
 }
 
-/// After so long a time, and as often as ASX_STRESS_ROUNDS says, five times at most, it names who is alive, and
-/// ends the process: a run that hangs must not hang its caller. One guards one life of a runtime, and counts it.
+/// After so long a time, longer where a build is slow, and as often as ASX_STRESS_ROUNDS says, five times at most, it
+/// names who is alive, and ends the process: a run that hangs must not hang its caller. Before twenty minutes are over,
+/// since who runs tests ends them soon after that, and names nobody. One guards one life of a runtime, and counts it.
 class hang_guard {
  public:
   explicit hang_guard(threaded_runtime& rt, std::chrono::seconds longest = std::chrono::seconds(120))
@@ -57,7 +59,8 @@ class hang_guard {
           kernel& k = rt->kernel();
           std::unique_lock lock(door_);
           const auto times = static_cast<std::int64_t>(std::min<std::uint64_t>(rounds(1), 5));
-          if (leave_.wait_for(lock, longest * times, [this] { return is_over_; })) return;
+          const auto most = std::min<std::chrono::seconds>(longest * times * slowness, std::chrono::minutes(20));
+          if (leave_.wait_for(lock, most, [this] { return is_over_; })) return;
           std::fprintf(stderr, "a run hangs; alive are:\n");
           std::fflush(stderr);
           const inside here(k);

@@ -20,16 +20,15 @@
 namespace asx::stress {
 namespace {
 
-constexpr std::size_t ample = 4'000'000;  // Looks, with a pause after each: seconds, where a moment should do.
-
 /// Until that is so; false: it never was.
 template <class Is>
 [[nodiscard]] bool wait_until(Is is_so) {
-  for (std::size_t i = 0; i < ample; ++i) {  // asx: bounded by seconds
+  const deadline late;
+  while (!late.is_over()) {  // asx: bounded by 30 s, where a moment should do
     if (is_so()) return true;
     std::this_thread::yield();
   }
-  return false;
+  return is_so();
 }
 
 /// So long that another worker comes to help.
@@ -431,7 +430,8 @@ TEST(workers_parallel_stress, of_a_thousand_pieces_256_are_put_aside_and_the_old
           },
           &s);
       bool is_kept_away = false;
-      for (std::size_t i = 0; i < ample && !is_kept_away; ++i) {
+      const deadline late;
+      while (!is_kept_away && !late.is_over()) {  // asx: bounded by 30 s
         is_kept_away = s.is_kept->load() != 0;
         if (!is_kept_away) co_await yield();
       }
@@ -510,12 +510,12 @@ TEST(workers_parallel_stress, tasks_that_compute_and_tasks_that_talk_end_and_los
 struct overtime {
   counter over{0};
   std::uint64_t others = 0;
-  std::size_t turns = 0;
 
   [[nodiscard]] bool are_over() const { return over.load() >= others; }
   void compute(cx c) {
     parallel(c, [this](pieces& p) {
-      for (turns = 0; turns < 100'000 && !are_over(); ++turns) {  // asx: bounded by seconds
+      const deadline late;
+      while (!are_over() && !late.is_over()) {  // asx: bounded by 30 s
         p.each(16, 1, [](std::size_t) { toil(200); });
       }
     });

@@ -58,6 +58,14 @@ inline thread_local last_seat last{};
 // Where this thread, which is no worker, runs what is the user's: what that calls is in the same finalizer, or end.
 inline thread_local standing* innermost = nullptr;
 inline atomic_word<std::uint32_t> last_crew{0};
+// A mark is an address, which a later thread may have. An order tells that one from the thread that was a worker, by a
+// number that none has again. 0 until this thread is asked for the first time. As wide as what every machine adds to.
+inline atomic_word<std::uintptr_t> last_thread{0};
+inline thread_local std::uintptr_t own_number = 0;
+[[nodiscard]] inline std::uintptr_t number_of_this_thread() noexcept {
+  if (own_number == 0) own_number = last_thread.fetch_add(1, std::memory_order_relaxed) + 1;  // Relaxed: a number.
+  return own_number;
+}
 
 inline void relax() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
@@ -222,7 +230,8 @@ class worker_gate {
  protected:
   struct alignas(64) seat {  // Of one thread: not on a line with another's.
     std::uint32_t number = 0;
-    atomic_word<const void*> thread{nullptr};  // Whose it is now; null before it has come.
+    atomic_word<const void*> thread{nullptr};     // Whose it is now; null before it has come.
+    atomic_word<std::uintptr_t> whose_number{0};  // The same, which no later thread has.
     // That thread's; written under the lock. Release and acquire: who had the seat before may look, and finds whole
     // what is another one's now.
     atomic_word<gate_seat*> its_door{nullptr};
@@ -313,15 +322,20 @@ class worker_gate {
     if (door != nullptr) {
       door->thread.store(thread_mark(), std::memory_order_relaxed);  // Relaxed: only this thread looks for it.
       at.its_door.store(door, std::memory_order_release);
-      at.thread.store(thread_mark(), std::memory_order_relaxed);  // As above.
+      at.thread.store(thread_mark(), std::memory_order_relaxed);                  // As above,
+      at.whose_number.store(number_of_this_thread(), std::memory_order_relaxed);  // and this.
       last = {number_, &at};
     }
     front_->lock.leave();
     return door != nullptr;
   }
-  // Relaxed: a seat has this thread's mark only if this thread put it there.
+  // Relaxed: a seat has this thread's mark only if this thread put it there, or one that is no more.
   [[nodiscard]] static bool has_my_mark(const seat& s) noexcept {
     return s.thread.load(std::memory_order_relaxed) == thread_mark();
+  }
+  // The same, and not that of an earlier thread with the same mark. Relaxed: as above.
+  [[nodiscard]] static bool has_my_number(const seat& s) noexcept {
+    return s.whose_number.load(std::memory_order_relaxed) == number_of_this_thread();
   }
   /// Null for a thread that is no worker.
   [[nodiscard]] seat* own_seat() noexcept {
@@ -329,8 +343,11 @@ class worker_gate {
       seat* const found = static_cast<seat*>(last.seat);
       if (found == nullptr || has_my_mark(*found)) return found;
     }
-    auto found = std::find_if(seats_.begin(), seats_.end(), &has_my_mark);
-    // On one thread all of them have its mark.
+    // Who was a worker may have ended, and this thread have its mark. An order must know it for a stranger. Elsewhere
+    // it is taken for that worker until another one is, as it is where it comes in by that mark as the favourite: who
+    // ends is out of everything, so that nothing follows from it.
+    auto found = std::find_if(seats_.begin(), seats_.end(), is_ordered() ? &has_my_number : &has_my_mark);
+    // On one thread all of them are its own.
     if (fibers_ && found != seats_.end()) found = seats_.begin() + static_cast<std::ptrdiff_t>(fibers_->current());
     last = {number_, found == seats_.end() ? nullptr : &*found};
     return static_cast<seat*>(last.seat);
