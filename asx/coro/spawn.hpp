@@ -128,7 +128,7 @@ class spawned : public coro_root {
   static void drop(void* context) noexcept {
     auto& self = at(context);
     self.functions_.end_body(self);  // One that was ended by force, or from outside, still has its frame.
-    self.end_links();
+    self.tell_end();
     self.release();
   }
 
