@@ -432,10 +432,12 @@ class join_handle {
     static_cast<void>(k.release_task(task_));
   }
 
-  // For spawn, join and link.
+  // For spawn, join, link and sets.
   join_handle(kernel& k, task_handle t, detail::spawned<T>& body) noexcept : kernel_(&k), task_(t), body_(&body) {}
   [[nodiscard]] kernel* home() const noexcept { return kernel_; }
   [[nodiscard]] detail::coro_root* root() const noexcept { return kernel_ == nullptr ? nullptr : body_; }
+  /// Somebody else holds from here on what it held.
+  void pass_on() noexcept { kernel_ = nullptr; }
 
  private:
   kernel* kernel_ = nullptr;
