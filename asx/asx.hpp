@@ -87,6 +87,7 @@
 #include "asx/coro/chan.hpp"           // reserve, send, recv
 #include "asx/coro/cleanup.hpp"        // mask, within, finally
 #include "asx/coro/combine.hpp"        // join_all, race, first_ok, quorum, retry, for_each
+#include "asx/coro/combine_range.hpp"  // the same of as many as a range has
 #include "asx/coro/foreign.hpp"        // a value from another thread
 #include "asx/coro/join_set.hpp"       // who ends next
 #include "asx/coro/link.hpp"           // tasks that end together

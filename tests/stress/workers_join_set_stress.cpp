@@ -84,5 +84,28 @@ TEST(workers_join_set_stress, a_set_that_is_dropped_or_cancelled_while_they_end_
   });
 }
 
+TEST(workers_join_set_stress, those_who_compete_in_a_range_are_drained) {
+  play_rounds(30, [](cx c, std::uint64_t round) -> task<> {
+    std::vector<std::uint64_t> yields;
+    for (std::uint64_t i = 0; i < 40; ++i) yields.push_back((round * 5 + i * 3) % 11);
+    const auto play = [](cx own, const std::uint64_t& n) { return ends_soon(own, n, n); };
+    std::uint64_t sum = 0, wanted = 0;
+    for (const auto& one : co_await join_all(c, yields, play)) sum += one.value();
+    for (const std::uint64_t n : yields) wanted += n;
+    EXPECT_EQ(sum, wanted);
+    const auto first = co_await race(c, yields, play);
+    EXPECT_EQ(first.how.value(), yields[first.index]);
+    const auto most = co_await quorum(c, 20, yields, play);
+    EXPECT_TRUE(most.is_reached);
+    std::size_t counted = 0;
+    for (std::size_t i = 0; i < yields.size(); ++i) {
+      if (!most.values[i]) continue;
+      EXPECT_EQ(*most.values[i], yields[i]);
+      ++counted;
+    }
+    EXPECT_EQ(counted, 20U);
+  });
+}
+
 }  // namespace
 }  // namespace asx::stress
