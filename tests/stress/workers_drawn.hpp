@@ -43,7 +43,10 @@ inline task<> joins(cx c, shared_things* all, std::uint64_t seed, std::uint32_t 
   for (std::uint64_t left = 1 + d.below(4); left != 0; --left) co_await set.start(c, acts, all, d.seed(), depth);
   static_cast<void>(co_await select(join_next(set), sleep(duration::microseconds(d.below(60)))));
   if (d.below(4) == 0) static_cast<void>(set.cancel());
-  while (d.below(5) != 0 && co_await join_next(set)) continue;
+  while (d.below(5) != 0) {
+    const auto one = co_await join_next(set);
+    if (!one) break;
+  }
 }
 
 inline task<> acts(cx c, shared_things* all, std::uint64_t seed, std::uint32_t depth) {
