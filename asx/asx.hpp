@@ -83,22 +83,24 @@
 #include "asx/sync/semaphore.hpp"  // units to take and give back
 
 // coro: what users write
-#include "asx/coro/blocking.hpp"  // calls that block, on threads that may
-#include "asx/coro/chan.hpp"      // reserve, send, recv
-#include "asx/coro/cleanup.hpp"   // mask, within, finally
-#include "asx/coro/combine.hpp"   // join_all, race, first_ok, quorum, retry, for_each
-#include "asx/coro/foreign.hpp"   // a value from another thread
-#include "asx/coro/link.hpp"      // tasks that end together
-#include "asx/coro/many.hpp"      // several messages in one await
-#include "asx/coro/moved.hpp"     // handing over what owns memory
-#include "asx/coro/near.hpp"      // oneshot, watch, broadcast, rendezvous
-#include "asx/coro/region.hpp"    // blocks that wait for their children
-#include "asx/coro/run.hpp"       // a whole program
-#include "asx/coro/select.hpp"    // the first of several operations
-#include "asx/coro/spawn.hpp"     // tasks and their results
-#include "asx/coro/sync.hpp"      // acquire, lock, wait
-#include "asx/coro/task.hpp"      // coroutines
-#include "asx/coro/time.hpp"      // sleep, interval, yield
+#include "asx/coro/blocking.hpp"       // calls that block, on threads that may
+#include "asx/coro/chan.hpp"           // reserve, send, recv
+#include "asx/coro/cleanup.hpp"        // mask, within, finally
+#include "asx/coro/combine.hpp"        // join_all, race, first_ok, quorum, retry, for_each
+#include "asx/coro/combine_range.hpp"  // the same of as many as a range has
+#include "asx/coro/foreign.hpp"        // a value from another thread
+#include "asx/coro/join_set.hpp"       // who ends next
+#include "asx/coro/link.hpp"           // tasks that end together
+#include "asx/coro/many.hpp"           // several messages in one await
+#include "asx/coro/moved.hpp"          // handing over what owns memory
+#include "asx/coro/near.hpp"           // oneshot, watch, broadcast, rendezvous
+#include "asx/coro/region.hpp"         // blocks that wait for their children
+#include "asx/coro/run.hpp"            // a whole program
+#include "asx/coro/select.hpp"         // the first of several operations
+#include "asx/coro/spawn.hpp"          // tasks and their results
+#include "asx/coro/sync.hpp"           // acquire, lock, wait
+#include "asx/coro/task.hpp"           // coroutines
+#include "asx/coro/time.hpp"           // sleep, interval, yield
 
 // lab: for tests, and not included here: asx/lab/lab.hpp, asx/lab/replay_live.hpp,
 // asx/lab/replay_workers.hpp, asx/lab/gtest.hpp.

@@ -2,6 +2,7 @@
 //
 //     auto [a, b] = co_await asx::join_all(c, fetch_a, fetch_b);            // outcomes, in the order given
 //     auto first = co_await asx::race(c, from_cache, from_disk);            // the others are cancelled and drained
+//     auto pages = co_await asx::join_all(c, urls, fetch);                  // of a range: combine_range.hpp
 //     co_await asx::for_each(c, orders, 8, handle_order);                   // at most 8 at once
 //     auto page = co_await asx::retry(c, {.attempts = 5}, fetch_page);      // until it is ok
 //
@@ -383,6 +384,28 @@ concept children = (coroutine_function<Fs> && ...);
 template <class... Fs>
 concept rivals = sizeof...(Fs) > 0 && children<Fs...>&& give_the_same<Fs...>;
 
+template <class Range>
+concept items_of = requires(std::decay_t<Range>& items) {
+  *std::begin(items);
+  std::begin(items) == std::end(items);
+};
+template <class Range, class F>
+concept worker_of = requires(std::decay_t<Range>& items, std::decay_t<F>& f, cx c) {
+  requires is_task<decltype(f(c, *std::declval<item_place<decltype(std::begin(items))>&>()))>;
+};
+
+/// What the combinators of asx/coro/combine_range.hpp take.
+template <class Range, class F>
+concept each_of = items_of<Range> && worker_of<Range, F>;
+template <class... Args>
+inline constexpr bool is_each = false;
+template <class Range, class F>
+inline constexpr bool is_each<Range, F> = each_of<Range, F>;
+template <class... Args>
+inline constexpr bool has_range = false;
+template <class First, class... Rest>
+inline constexpr bool has_range<First, Rest...> = items_of<First> && !coroutine_function<First>;
+
 /// Why F is no child of a combinator, in a sentence.
 template <class F>
 consteval bool explain_child() noexcept {
@@ -405,7 +428,12 @@ template <class C, class... Fs>
 consteval bool explain_children() noexcept {
   static_assert(is_cx<C>, "asx: the first argument is the cx of the coroutine that waits: race(c, f, g)");
   if constexpr (is_cx<C>) {
-    if constexpr ((coroutine_function<Fs> && ...)) {
+    if constexpr (has_range<Fs...>) {
+      static_assert(is_each<Fs...>,
+                    "asx: behind a range stands the function of its items, called with a cx and an item, which is an "
+                    "lvalue, and it returns an asx::task<T>: join_all(c, items, [](asx::cx c, item& one) -> "
+                    "asx::task<T> { ... })");
+    } else if constexpr ((coroutine_function<Fs> && ...)) {
       static_assert(sizeof...(Fs) > 0, "asx: there must be somebody to wait for: race(c, f, g)");
       static_assert(give_the_same<Fs...>,
                     "asx: those who compete give the same type: let each function return the same asx::task<T>");
@@ -420,16 +448,6 @@ template <class... Rest>
 inline constexpr bool is_policy_and_function = false;
 template <class How, class F>
 inline constexpr bool is_policy_and_function<How, F> = std::is_same_v<std::remove_cvref_t<How>, retry_policy>;
-
-template <class Range>
-concept items_of = requires(std::decay_t<Range>& items) {
-  *std::begin(items);
-  std::begin(items) == std::end(items);
-};
-template <class Range, class F>
-concept worker_of = requires(std::decay_t<Range>& items, std::decay_t<F>& f, cx c) {
-  requires is_task<decltype(f(c, *std::declval<item_place<decltype(std::begin(items))>&>()))>;
-};
 
 /// Why it is no for_each, in a sentence.
 template <class C, class Range, class Limit, class F>
@@ -508,25 +526,26 @@ auto for_each(cx_here at, Range&& items, std::uint32_t limit, F&& f) {
 
 // What cannot be combined is told in a sentence.
 template <class C, class... Fs>
-  requires(!detail::is_cx<C> || !detail::children<Fs...>)
+  requires(!detail::is_cx<C> || (!detail::children<Fs...> && !detail::is_each<Fs...>))
 auto join_all(C&&, Fs&&...) {
   static_assert(detail::explain_children<C, Fs...>());
   return yield();
 }
 template <class C, class... Fs>
-  requires(!detail::is_cx<C> || !detail::rivals<Fs...>)
+  requires(!detail::is_cx<C> || (!detail::rivals<Fs...> && !detail::is_each<Fs...>))
 auto race(C&&, Fs&&...) {
   static_assert(detail::explain_children<C, Fs...>());
   return yield();
 }
 template <class C, class... Fs>
-  requires(!detail::is_cx<C> || !detail::rivals<Fs...>)
+  requires(!detail::is_cx<C> || (!detail::rivals<Fs...> && !detail::is_each<Fs...>))
 auto first_ok(C&&, Fs&&...) {
   static_assert(detail::explain_children<C, Fs...>());
   return yield();
 }
 template <class C, class Enough, class... Fs>
-  requires(!detail::is_cx<C> || !std::is_convertible_v<Enough, std::size_t> || !detail::rivals<Fs...>)
+  requires(!detail::is_cx<C> || !std::is_convertible_v<Enough, std::size_t> ||
+           (!detail::rivals<Fs...> && !detail::is_each<Fs...>))
 auto quorum(C&&, Enough&&, Fs&&...) {
   constexpr bool has_number = !detail::is_cx<C> || std::is_convertible_v<Enough, std::size_t>;
   static_assert(has_number, "asx: how many are enough comes before the functions: quorum(c, 2, f, g, h)");

@@ -16,11 +16,6 @@ namespace {
 constexpr std::size_t front_bytes = 16;  // Of the group itself, so that its seats are aligned.
 static_assert(sizeof(link_group) <= front_bytes && alignof(link_seat) <= front_bytes);
 
-const extension::task_record& record_of(const coro_root& root) noexcept {
-  cx c = root.context;
-  return extension::task_of(c);
-}
-
 // What does not fit is cut.
 struct short_text {
   std::array<char, 95> bytes{};
@@ -59,22 +54,7 @@ void link_group::ask(kernel& k, coro_root& who, const coro_root& ended) noexcept
   extension::exit_linked(k, extension::task_of(who.context), from, {text.bytes.data(), text.size});
 }
 
-void link_group::enter(link_seat& seat) noexcept {
-  // Relaxed, here and below: whoever changes it is inside.
-  seat.older = seat.who->links_.load(std::memory_order_relaxed);
-  if (seat.older != nullptr) seat.older->newer = &seat;
-  seat.who->links_.store(&seat, std::memory_order_relaxed);
-}
-
-void link_group::leave(link_seat& seat) noexcept {
-  if (seat.older != nullptr) seat.older->newer = seat.newer;
-  if (seat.newer != nullptr) {
-    seat.newer->older = seat.older;
-  } else {
-    seat.who->links_.store(seat.older, std::memory_order_relaxed);
-  }
-  seat.who = nullptr;
-}
+link_seat::link_seat(link_group& of) noexcept : end_seat(&link_group::end), group(&of) {}
 
 status link_group::make(kernel& k, link_policy policy, std::span<coro_root* const> members) noexcept {
   const inside here(k);
@@ -98,34 +78,24 @@ status link_group::make(kernel& k, link_policy policy, std::span<coro_root* cons
   auto* seat = reinterpret_cast<link_seat*>(static_cast<std::byte*>(block) + front_bytes);
   for (coro_root* const one : members) {
     if (extension::has_ended(record_of(*one))) continue;
-    enter(*new (seat++) link_seat{one, group});
+    (new (seat++) link_seat(*group))->enter(*one);
   }
   return status::ok;
 }
 
-void link_group::end(kernel& k, link_seat& seat) noexcept {
-  link_group& group = *seat.group;
-  const coro_root& ended = *seat.who;
-  leave(seat);
+void link_group::end(end_seat& seat, kernel& k, coro_root& ended) noexcept {
+  link_group& group = *static_cast<link_seat&>(seat).group;
   const bool is_told = acts(group.policy_, ended);
   std::uint32_t left = 0;
   for (const link_seat& other : group.seats()) left += other.who != nullptr ? 1 : 0;
   if (!is_told && left > 1) return;
   for (link_seat& other : group.seats()) {  // None of them ends in here: asking runs nobody.
     if (other.who == nullptr) continue;
-    // Before it leaves: once it has no link, its task ends without coming in.
+    // Before it leaves: once nobody listens to it, its task ends without coming in.
     if (is_told) ask(k, *other.who, ended);
-    leave(other);
+    other.leave();
   }
   extension::give_block(k, nominal_bytes::frame, &group, bytes_of(group.seats_), alignof(std::max_align_t));
-}
-
-void coro_root::tell_linked() noexcept {
-  kernel& k = context.kernel();
-  const inside here(k);
-  while (link_seat* const seat = links_.load(std::memory_order_relaxed)) {  // asx: bounded by its links
-    link_group::end(k, *seat);
-  }
 }
 
 }  // namespace asx::detail

@@ -31,6 +31,7 @@
 #include <span>
 #include <type_traits>
 
+#include "asx/coro/detail/end_seat.hpp"
 #include "asx/coro/spawn.hpp"
 
 namespace asx {
@@ -39,12 +40,12 @@ enum class link_policy : std::uint8_t { not_ok, any_end };
 
 namespace detail {
 
-/// Where a task stands in a link, and in the list of its own links.
-struct link_seat {
-  coro_root* who = nullptr;  // Null once it has left.
-  class link_group* group = nullptr;
-  link_seat* newer = nullptr;
-  link_seat* older = nullptr;
+class link_group;
+
+/// Where a task stands in a link.
+struct link_seat : end_seat {
+  explicit link_seat(link_group& of) noexcept;
+  link_group* group;
 };
 
 /// Some tasks, the seats behind it, in one block. Everything inside.
@@ -52,8 +53,8 @@ class ASX_API link_group {
  public:
   /// Of tasks of `k` whose records are held.
   [[nodiscard]] static status make(kernel& k, link_policy policy, std::span<coro_root* const> members) noexcept;
-  /// The task of that seat has ended: the seat is gone, and perhaps the whole.
-  static void end(kernel& k, link_seat& seat) noexcept;
+  /// The task of that seat has ended: it has left, and perhaps the whole goes.
+  static void end(end_seat& seat, kernel& k, coro_root& ended) noexcept;
 
  private:
   link_group(link_policy policy, std::uint32_t count) noexcept : policy_(policy), seats_(count) {}
@@ -61,8 +62,6 @@ class ASX_API link_group {
   [[nodiscard]] std::span<link_seat> seats() noexcept;
   [[nodiscard]] static bool acts(link_policy policy, const coro_root& ended) noexcept;
   static void ask(kernel& k, coro_root& who, const coro_root& ended) noexcept;
-  static void enter(link_seat& seat) noexcept;
-  static void leave(link_seat& seat) noexcept;
 
   link_policy policy_;
   std::uint32_t seats_;

@@ -23,10 +23,10 @@
 //    stands, because they would say cancelled. In a mask it is not ready.
 // 5  What an operation was given and did not hand on goes with it. `std::ref(op)` selects one that has a name and
 //    stays: when it has lost, or the select was dropped, it has left its queue, has its value, may be selected again,
-//    and `op.take_back()` gives the value of a send or a hand_over. When it has won, recv, recv_many and reserve
-//    may be asked again, a sleep stays over, a foreign future has given its value, and a send, a send_many or a
-//    hand_over has nothing left and says invalid_argument. A sleep keeps its deadline. It is not for operations whose
-//    end is to leave: acquire, lock, wait, changed, join.
+//    and `op.take_back()` gives the value of a send or a hand_over. When it has won, recv, recv_many, reserve
+//    and join_next may be asked again, a sleep stays over, a foreign future has given its value, and a send, a
+//    send_many or a hand_over has nothing left and says invalid_argument. A sleep keeps its deadline. It is not for
+//    operations whose end is to leave: acquire, lock, wait, changed, join.
 //
 //     auto offer = asx::hand_over(tx, std::move(job));
 //     const auto got = co_await asx::select(asx::recv(stop), std::ref(offer));
@@ -172,7 +172,7 @@ consteval bool explain_selected() noexcept {
                 "if it is to stay: select(std::ref(op), ...)");
   static_assert(!is_named<plain> || selectables<Arg>,
                 "asx: std::ref in a select is for an operation that can be given up and asked again: recv, recv_many, "
-                "reserve, send, send_many, hand_over, sleep, a foreign future; make any other one anew");
+                "reserve, send, send_many, hand_over, sleep, join_next, a foreign future; make any other one anew");
   constexpr bool runs =
       requires(plain& p) { typename plain::promise_type; } || std::is_invocable_v<std::decay_t<Arg>&, cx>;
   static_assert(is_operation || is_named<plain> || !runs,

@@ -128,7 +128,7 @@ class spawned : public coro_root {
   static void drop(void* context) noexcept {
     auto& self = at(context);
     self.functions_.end_body(self);  // One that was ended by force, or from outside, still has its frame.
-    self.end_links();
+    self.tell_end();
     self.release();
   }
 
@@ -432,10 +432,12 @@ class join_handle {
     static_cast<void>(k.release_task(task_));
   }
 
-  // For spawn, join and link.
+  // For spawn, join, link and sets.
   join_handle(kernel& k, task_handle t, detail::spawned<T>& body) noexcept : kernel_(&k), task_(t), body_(&body) {}
   [[nodiscard]] kernel* home() const noexcept { return kernel_; }
   [[nodiscard]] detail::coro_root* root() const noexcept { return kernel_ == nullptr ? nullptr : body_; }
+  /// Somebody else holds from here on what it held.
+  void pass_on() noexcept { kernel_ = nullptr; }
 
  private:
   kernel* kernel_ = nullptr;

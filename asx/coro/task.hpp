@@ -52,6 +52,8 @@ class task;
 template <class T>
 class join_handle;
 template <class T>
+class join_set;
+template <class T>
 class receiver;
 
 /// What an awaited operation is: poll says would_block, ok or why not; take gives the value after ok. One that has
@@ -572,6 +574,10 @@ inline constexpr bool is_handle_of_task = false;
 template <class T>
 inline constexpr bool is_handle_of_task<join_handle<T>> = true;
 template <class>
+inline constexpr bool is_set_of_tasks = false;
+template <class T>
+inline constexpr bool is_set_of_tasks<join_set<T>> = true;
+template <class>
 inline constexpr bool is_receiver = false;
 template <class T>
 inline constexpr bool is_receiver<receiver<T>> = true;
@@ -589,11 +595,13 @@ template <class What>
 consteval void explain_await() noexcept {
   static_assert(!operation<What>, "asx: an operation is awaited where it is made, or moved: co_await std::move(op)");
   static_assert(!is_handle_of_task<What>, "asx: a handle is not awaited itself, but joined: co_await join(h)");
+  static_assert(!is_set_of_tasks<What>, "asx: a set is not awaited itself, but one by one: co_await join_next(set)");
   static_assert(!is_receiver<What>, "asx: a receiver is not awaited itself, but received from: co_await recv(rx)");
   static_assert(!std::is_arithmetic_v<What>,
                 "asx: a number cannot be awaited: to sleep say how long, co_await sleep(asx::duration::seconds(1)); "
                 "the sleep that takes a number is the C library's, and stops the whole thread");
-  static_assert(operation<What> || is_handle_of_task<What> || is_receiver<What> || std::is_arithmetic_v<What>,
+  static_assert(operation<What> || is_handle_of_task<What> || is_set_of_tasks<What> || is_receiver<What> ||
+                    std::is_arithmetic_v<What>,
                 "asx: this cannot be awaited in an asx::task: co_await takes a task, attempt(...), or an operation "
                 "with poll(cx&) and take()");
 }

@@ -73,6 +73,21 @@ void extension::note_name(const thing& made, type_tag tag, std::string_view noun
   k.log_.append_text(text_code::name, tag, made.number, {text.data(), size}, k.now().ns);
 }
 
+// No cell is of a join: what stands there says that it is no record's.
+void extension::name_queue_of_several(wait_queue& queue) noexcept {
+  queue.whose_ = std::uint32_t{1} << 4 | static_cast<std::uint32_t>(wait_code::join);
+}
+
+void extension::serve_next(kernel& k, wait_queue& waiting, const task_record& ended) noexcept {
+  waiter* const w = waiting.head();
+  if (w == nullptr) return;
+  task_record& t = waiting_task(*w);
+  waiting.remove(*w);
+  const std::uint64_t number = ended.task().value;
+  const std::uint64_t joined = k.note(event_kind::task_joined, number, t.task().value, 0, 0, ended.queued_by);
+  k.wake(t, wake_code::joined, joined);
+}
+
 namespace {
 
 // A queue that lies in a record, at the same place in each of its kind.
@@ -89,6 +104,7 @@ extension::told_wait extension::told(const kernel& k, const waiter& w) noexcept 
   if (queue == nullptr || w.task_ == nullptr) return {};
   const task_record& t = *w.task_;
   const auto what = static_cast<wait_code>(queue->whose_ & 15U);
+  if (what == wait_code::join && queue->whose_ >> 4 != 0) return {what};
   if (what == wait_code::join) return {what, holder_of(*queue, t, t.joiners).task().value};
   if (what == wait_code::close) return {what, holder_of(*queue, *t.region, t.region->closers).id.value};
   const std::uint32_t cell = queue->whose_ >> 4;

@@ -113,10 +113,14 @@ class ASX_API extension {
   [[nodiscard]] static task_handle struck_task(const kernel& k) noexcept {
     return k.current_ != nullptr ? kernel::handle_of(*k.current_) : k.polled_last_;
   }
+  /// Its waiters wait for the end of one of several tasks, and it lies in none of their records.
+  static void name_queue_of_several(wait_queue& queue) noexcept;
+  /// The first of them goes on because `ended` has.
+  static void serve_next(kernel& k, wait_queue& waiting, const task_record& ended) noexcept;
   /// What a waiter waits for, for lists.
   struct told_wait {
     wait_code what = wait_code::other;
-    std::uint64_t object = 0;      // The number of the task or region; of others while it is not known, 0.
+    std::uint64_t object = 0;  // The number of the task or region; of others, of several, and while it is not known, 0.
     const owned* thing = nullptr;  // Or the thing.
   };
   [[nodiscard]] static told_wait told(const kernel& k, const waiter& w) noexcept;

@@ -140,7 +140,8 @@ void write_waits(const text_port& out, const kernel& k, const task_record& t) {
       out << " ";
       write_title(out, *wait.thing);
     } else {
-      out << thing_of(wait.what);
+      const bool is_of_several = wait.what == wait_code::join && wait.object == 0;
+      out << (is_of_several ? " one of several tasks" : thing_of(wait.what));
       if (wait.object != 0) out << " " << wait.object;
     }
   }

@@ -34,10 +34,25 @@ class dice {
 };
 
 // What it does depends on its seed and on what asx tells it, the time among that, and on nothing else.
+inline task<> acts(cx c, shared_things* all, std::uint64_t seed, std::uint32_t depth);
+
+// Children that are waited for in the order of their ends, until it has had enough of them or of waiting.
+inline task<> joins(cx c, shared_things* all, std::uint64_t seed, std::uint32_t depth) {
+  dice d(seed);
+  join_set<> set;
+  for (std::uint64_t left = 1 + d.below(4); left != 0; --left) co_await set.start(c, acts, all, d.seed(), depth);
+  static_cast<void>(co_await select(join_next(set), sleep(duration::microseconds(d.below(60)))));
+  if (d.below(4) == 0) static_cast<void>(set.cancel());
+  while (d.below(5) != 0) {
+    const auto one = co_await join_next(set);
+    if (!one) break;
+  }
+}
+
 inline task<> acts(cx c, shared_things* all, std::uint64_t seed, std::uint32_t depth) {
   dice d(seed);
   for (std::uint64_t left = 2 + d.below(5); left != 0; --left) {
-    switch (d.below(depth == 0 ? 9 : 12)) {
+    switch (d.below(depth == 0 ? 9 : 14)) {
       case 0: co_await yield(); break;
       case 1: co_await sleep(duration::microseconds(d.below(40))); break;
       case 2: {
@@ -93,6 +108,17 @@ inline task<> acts(cx c, shared_things* all, std::uint64_t seed, std::uint32_t d
         for (std::uint64_t i = d.below(4); i != 0; --i) co_await yield();
         if (d.below(2) == 0) static_cast<void>(child.handle.cancel());
         static_cast<void>(co_await join(child.handle));
+        break;
+      }
+      case 11: {
+        static_cast<void>(
+            co_await attempt(region(c, {.policy = region_policy::body_decides}, joins, all, d.seed(), depth - 1)));
+        break;
+      }
+      case 12: {
+        std::array<std::uint64_t, 3> seeds{d.seed(), d.seed(), d.seed()};
+        static_cast<void>(co_await attempt(first_ok(
+            c, seeds, [all, depth](cx own, const std::uint64_t& one) { return acts(own, all, one, depth - 1); })));
         break;
       }
       default: {

@@ -28,7 +28,7 @@ namespace asx::detail {
 
 class coro_root;
 struct promise_base;
-struct link_seat;
+struct end_seat;
 template <class T>
 class spawned;
 
@@ -143,18 +143,18 @@ class ASX_API coro_root {
     if (panic_ != nullptr) [[unlikely]]
       release_panics(home);
   }
-  /// The task has ended: whoever is linked with it hears of it, if that is for them, and the links are gone.
-  void end_links() noexcept {
-    // Relaxed: a link is made inside, before the task has ended there; what others take away since need not be seen.
+  /// The task has ended: whoever listens hears of it, and stands here no more.
+  void tell_end() noexcept {
+    // Relaxed: who listens came inside, before the task had ended there; who has left since need not be seen.
     // Where there is an order, who looks at what others change goes in (asx/kernel/gate.hpp).
-    if (links_.load(std::memory_order_relaxed) != nullptr || may_have_orders()) [[unlikely]]
-      tell_linked();
+    if (listeners_.load(std::memory_order_relaxed) != nullptr || may_have_orders()) [[unlikely]]
+      tell_listeners();
   }
 
  private:
   friend class alarm;
-  friend class link_group;
-  void tell_linked() noexcept;
+  friend struct end_seat;
+  void tell_listeners() noexcept;
   /// True when the first coroutine has ended.
   [[nodiscard]] bool run();
   void drop_children() noexcept;
@@ -174,7 +174,7 @@ class ASX_API coro_root {
   std::uint32_t coop_limit_;
   alarm* alarms_ = nullptr;  // The innermost.
   struct panic_block* panic_ = nullptr;
-  atomic_word<link_seat*> links_{nullptr};  // Written inside. The newest first.
+  atomic_word<end_seat*> listeners_{nullptr};  // Written inside. The newest first.
 
  protected:
   const functions& functions_;
