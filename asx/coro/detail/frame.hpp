@@ -269,6 +269,7 @@ struct ASX_API promise_base {
       return outcome<T>::panicked(root->kept_panic());
     }
     if (ended_code == status::cancelled) {
+      const inside here(root->context.kernel());  // Another thread may ask for more than was asked for.
       const cancel_reason* const why = root->context.reason();
       return outcome<T>::cancelled(why == nullptr ? cancel_reason{} : *why);
     }
