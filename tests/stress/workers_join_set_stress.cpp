@@ -61,8 +61,8 @@ TEST(workers_join_set_stress, a_wait_that_lost_has_taken_nobody) {
         static_cast<void>(co_await select_fair(join_next(left), join_next(right)));
         ++count;
       }
-      while (const auto one = co_await join_next(left)) count += one->index < 24 ? 1 : 0;
-      while (const auto one = co_await join_next(right)) count += one->index < 24 ? 1 : 0;
+      while (const auto one = co_await join_next(left)) count += one->index < 24 ? 1U : 0U;
+      while (const auto one = co_await join_next(right)) count += one->index < 24 ? 1U : 0U;
       EXPECT_EQ(count, 24U);
     });
   });
