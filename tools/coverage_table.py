@@ -41,8 +41,8 @@ RULING = re.compile(r"^### (R-\d+)\b(.*?)(?=^###? |\Z)", re.MULTILINE | re.DOTAL
 TESTS_OF_RULING = re.compile(r"^Test: (.*?)(?=^\s*$|\Z)", re.MULTILINE | re.DOTALL)
 A_FILE = re.compile(r"(?:asx|tests|tools|examples|bindings)/[\w./-]+\.\w+")
 A_TEST = re.compile(r"[a-z]\w*[a-z0-9_](?:…)?")
-CPP_TEST = re.compile(r"^(?:TEST(?:_F|_P)?|LAB_TEST|RC_GTEST_PROP|RC_GTEST_FIXTURE_PROP)\(\s*(\w+)\s*,\s*(\w+)?", re.MULTILINE)
-CPP_FUNCTION = re.compile(r"^(?!TEST|LAB_TEST|RC_GTEST)[A-Za-z][\w:<>,&* ]*?\b(\w+)\([^;]*?\) (?:const )?(?:noexcept )?\{$", re.MULTILINE)
+CPP_TEST = re.compile(r"^(?:TEST(?:_F|_P)?|(?:ASX_)?LAB_(?:TEST|SWEEP)(?:_WITH)?|RC_GTEST_PROP|RC_GTEST_FIXTURE_PROP)\(\s*(\w+)\s*,\s*(\w+)?", re.MULTILINE)
+CPP_FUNCTION = re.compile(r"^(?!TEST|(?:ASX_)?LAB_|RC_GTEST)[A-Za-z][\w:<>,&* ]*?\b(\w+)\([^;]*?\) (?:const )?(?:noexcept )?\{$", re.MULTILINE)
 PYTHON_TEST = re.compile(r"^    def (test_\w+)\(", re.MULTILINE)
 
 

@@ -90,6 +90,7 @@ task<> hold_contest(cx c, std::source_location site, contest_start start, join_l
       course.decided->is_counted = true;
       ++course.yes;
     }
+    all.forget_order();  // Those that are stopped end as they come.
     if (course.decides != contest_course::rule::all) co_await stop_all_op(all);
   }));
   join_seat* const panicked = panicked_in(all, course.decided);

@@ -137,7 +137,7 @@ outcome_in<T> outcome_at(join_store<T>& all, join_seat& seat, coro_root& asks) {
 template <class Range, class F>
 task<std::vector<outcome<each_stored<Range, F>>>> run_join_each(cx c, std::source_location site, Range items, F f) {
   co_await unlisted{};
-  join_store<each_value<Range, F>> all(join_list::order::of_adding);
+  join_store<each_value<Range, F>> all(join_list::order::of_ends);  // All are waited for: nobody comes first.
   contest_course course;
   each_start<Range, F> start(items, f, all);
   co_await hold_contest(c, site, start.by(), all, course);

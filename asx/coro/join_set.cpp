@@ -79,9 +79,7 @@ status join_list::poll(cx& c, waiter& w) noexcept {
     if (const join_seat* const next = ended_.front(); next != nullptr) {
       if (next->body != nullptr) s = home_->await_completed(next->task, c, w);
     } else {
-      const join_seat* const first = running_.front();
-      const std::uint64_t number = first == nullptr ? 0 : extension::number_of(record_of(*first->body));
-      extension::wait(c, *home_, waiting_, w, wait_code::join, number);
+      extension::wait(c, *home_, waiting_, w, wait_code::join, 0);  // For any of them: no number names it.
       s = status::would_block;
     }
   }
@@ -102,6 +100,12 @@ join_seat* join_list::next_ended() noexcept {
   return next;
 }
 
+void join_list::forget_order() noexcept {
+  if (home_ == nullptr) return;
+  const inside here(*home_);
+  order_ = order::of_ends;
+}
+
 void join_list::pass(join_seat& seat) noexcept {
   const inside here(*home_);
   static_cast<list_hook<join_stand_tag>&>(seat).unlink();
@@ -118,7 +122,7 @@ void join_list::leave(join_seat& seat) noexcept {
   give_back(seat);
 }
 
-// Whoever has ended is asked nothing. One that never ran ends in here, and its neighbours stay where they are.
+// To one that has ended it is nothing. One that never ran ends in here, and its neighbours stay where they are.
 status join_list::cancel(const cancel_request& why) noexcept {
   status out = status::ok;
   for (join_seat* seat = front(); seat != nullptr; seat = after(*seat)) {

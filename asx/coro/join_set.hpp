@@ -17,7 +17,8 @@
 //    dropping the set drops the handles, and cancels nobody.
 // 4  The end of a task costs the same however many others there are, and wakes nobody who does not wait for it.
 // 5  A refusal has changed nothing: `add` leaves the handle where it is, `start` has started nothing. A place in a set
-//    is one block of the runtime's, which is used again.
+//    is one block of the runtime's, which is used again. When the move of a value throws, its task is in the set still.
+//    A task that adds itself waits for itself.
 // 6  The texts of an outcome live as long as the handle that came with it.
 //
 // Cancel points: join_next.
@@ -80,6 +81,8 @@ class ASX_API join_list {
   [[nodiscard]] status poll(cx& c, waiter& w) noexcept;
   /// Who comes next of those who have ended, and nothing of it is under way any more; null: nobody.
   [[nodiscard]] join_seat* next_ended() noexcept;
+  /// From now on nobody asks for who comes first: whoever ends is found in the order of the ends.
+  void forget_order() noexcept;
   /// It was seen, and does not come again. It keeps its place.
   void pass(join_seat& seat) noexcept;
   void leave(join_seat& seat) noexcept;
@@ -129,14 +132,25 @@ class join_store final : public join_list {
   void drop() noexcept {
     while (join_seat* const first = front()) take_handle(*first).drop();  // asx: bounded by who is in it
   }
-  /// Made where it goes: a move of the value might throw.
+  /// Made where it goes. When the move of the value throws the task is still in the set, and comes next.
   void take_next(std::optional<joined<T>>& out) {
     join_seat* const seat = next_ended();
     if (seat == nullptr) return;
+    struct lent {  // It is the set's until the outcome is there.
+      std::optional<joined<T>>& out;
+      bool is_taken = false;
+      ~lent() {
+        if (is_taken) return;
+        out->handle.pass_on();
+        out.reset();
+      }
+    } until_taken{out};
     joined<T>& one = out.emplace();
     one.index = seat->index;
-    one.handle = take_handle(*seat);
+    one.handle = join_handle<T>(home(), seat->task, static_cast<spawned<T>&>(*seat->body));
     static_cast<void>(one.handle.take(one.how));
+    until_taken.is_taken = true;
+    leave(*seat);
   }
 };
 

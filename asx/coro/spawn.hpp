@@ -417,7 +417,10 @@ class join_handle {
     if (const status s = kernel_->result(task_, how); s != status::ok) return s;
     switch (how.kind()) {
       case outcome_kind::ok:
-        out = body_->value ? answer::ok(*std::exchange(body_->value, std::nullopt)) : answer::ok();
+        out = answer::ok();
+        if (!body_->value) break;
+        out.put_value(std::move(*body_->value));  // When that throws, the value is where it was.
+        body_->value.reset();
         break;
       case outcome_kind::err: out = answer::err(how.error()); break;
       case outcome_kind::cancelled: out = answer::cancelled(how.cancelled_by()); break;

@@ -101,6 +101,12 @@ field_type object_type(const event& e, const event_info& row) noexcept {
   }
 }
 
+/// A wait for whoever of several ends next, which no number names.
+bool is_of_several_ends(const event& e) noexcept {
+  return e.kind == event_kind::task_waits && e.object == 0 &&
+         low_half(e.a) == static_cast<std::uint32_t>(wait_code::join);
+}
+
 // How many bytes the character at the front of `text` has; 0 when it is no valid UTF-8.
 std::size_t character_bytes(std::string_view text) noexcept {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -262,7 +268,13 @@ void write_sentence(const text_port& out, const event& e, const name_port& names
     }
     switch (text[i + 1]) {
       case 's': write_value(out, row->subject, e.subject, names); break;
-      case 'o': write_value(out, object_type(e, *row), e.object, names); break;
+      case 'o':
+        if (is_of_several_ends(e)) {
+          out << "one of several tasks";
+          break;
+        }
+        write_value(out, object_type(e, *row), e.object, names);
+        break;
       case 'a': write_operand(out, row->a, false, e.a, names); break;
       case 'A': write_operand(out, row->a, true, e.a, names); break;
       case 'b': write_operand(out, row->b, false, e.b, names); break;

@@ -146,7 +146,13 @@ class waker_search {
       case wait_code::recv: look_at_recv(wait.object); break;
       case wait_code::reserve: look_at_reserve(wait.object); break;
       case wait_code::timer: look_at_timer(wait.object); return;  // Its limit is its time.
-      case wait_code::join: add(wait.object, "has not completed"); break;
+      case wait_code::join:
+        if (wait.object != 0) {
+          add(wait.object, "has not completed");
+        } else {
+          out_.open.push_back("it waits for the first of several tasks to end, and not all of them need be known here");
+        }
+        break;
       case wait_code::sync: look_at_sync(wait.object); break;
       case wait_code::close: look_at_region(wait.object); break;
       default: add_outside(wait.object, "an event from outside the journal");

@@ -190,6 +190,19 @@ TEST(why_blocked, two_tasks_that_join_each_other_are_stuck_and_a_time_limit_woul
   EXPECT_FALSE(why_blocked(limited.events(), 1).stuck);
 }
 
+// no number names whom it waits for, so nobody knows that all of them wait for it.
+TEST(why_blocked, who_waits_for_the_next_of_several_is_not_called_stuck) {
+  script s;
+  s.spawn(1, 1);
+  s.spawn(2, 1);
+  s.wait(1, wait_code::join, 0);
+  s.wait(2, wait_code::join, 1);
+  const blocked_answer answer = why_blocked(s.events(), 1);
+  EXPECT_FALSE(answer.stuck) << answer.text;
+  EXPECT_NE(answer.text.find("task 1 waits for the end of one of several tasks"), std::string::npos) << answer.text;
+  EXPECT_NE(answer.text.find("not all of them need be known here"), std::string::npos) << answer.text;
+}
+
 TEST(why_blocked, a_sender_sees_only_those_ahead_of_it) {
   script s;
   s.put(event_kind::channel_created, {.subject = 1, .object = 1, .a = 1});

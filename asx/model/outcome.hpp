@@ -84,6 +84,14 @@ class outcome {
     o.has_value_ = true;
     return o;
   }
+  /// Of a bare ok: its payload, which is moved once, to where it stays. When that throws it is a bare ok still.
+  constexpr void put_value(T&& value) {
+    ASX_ASSERT(is_ok() && !has_value(), "a payload is put into a bare ok");
+    if constexpr (!std::is_same_v<T, unit>) {
+      std::construct_at(std::addressof(value_), std::move(value));
+      has_value_ = true;
+    }
+  }
   [[nodiscard]] static constexpr outcome err(E error) {
     outcome o;
     std::construct_at(std::addressof(o.error_), std::move(error));

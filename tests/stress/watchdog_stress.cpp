@@ -178,7 +178,7 @@ TEST(watchdog_stress,
 }
 
 TEST(watchdog_stress, one_that_takes_the_place_of_another_in_a_poll_names_the_next_that_hangs) {
-  told t;
+  told t{.whom = "stuck"};
   asx::live_runtime rt;
   const asx::watchdog_options how{.limit = asx::duration::milliseconds(20), .context = &t, .report = told::report};
   auto dog = std::make_unique<asx::watchdog>(*rt, how);

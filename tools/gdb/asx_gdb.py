@@ -149,6 +149,8 @@ def doing(task, kernel):
     if task["is_leaving"]:
         return "waits for the regions that it owns, then ends"
     what = int(task["waits_for"])
+    if what == 4 and int(task["waits_on"]) == 0:
+        return "waits for the end of one of several tasks"
     return f"waits for {WAITS[what]} {int(task['waits_on'])}" if what in WAITS else "waits for a wake"
 
 

@@ -208,6 +208,12 @@ void promise_base::end_without_child(bool is_refused) noexcept {
   end({status::ok, 0, true});
 }
 
+cancel_reason coro_root::copied_reason() const noexcept {
+  const inside here(context.kernel());
+  const cancel_reason* const why = context.reason();
+  return why == nullptr ? cancel_reason{} : *why;
+}
+
 void coro_root::release_panics(kernel& home) noexcept {
   while (panic_block* const block = panic_) {  // asx: bounded by the panics that the task has seen
     panic_ = block->before;

@@ -130,6 +130,8 @@ class ASX_API coro_root {
   void keep_exception(const std::exception_ptr& thrown) noexcept;
   /// What was kept last; a plain sentence when there was no memory for it.
   [[nodiscard]] panic_note kept_panic() const noexcept;
+  /// Why its task is cancelled, made inside: another thread may ask for more at any time.
+  [[nodiscard]] cancel_reason copied_reason() const noexcept;
 
   cx context;
 
@@ -269,9 +271,7 @@ struct ASX_API promise_base {
       return outcome<T>::panicked(root->kept_panic());
     }
     if (ended_code == status::cancelled) {
-      const inside here(root->context.kernel());  // Another thread may ask for more than was asked for.
-      const cancel_reason* const why = root->context.reason();
-      return outcome<T>::cancelled(why == nullptr ? cancel_reason{} : *why);
+      return outcome<T>::cancelled(root->copied_reason());
     }
     return outcome<T>::err({ended_code, ended_detail});
   }
