@@ -200,6 +200,7 @@ struct call_of<R (*)(cx, Params...), Args...> {
   template <std::size_t... Given, std::size_t... Left>
   static consteval bool judge(std::index_sequence<Given...>, std::index_sequence<Left...>) {
     using params = std::tuple<std::type_identity<Params>...>;
+    // NOLINTNEXTLINE(modernize-type-traits): it is type_identity's, and not tuple_element's.
     return (refers_to_copy<typename std::tuple_element_t<Given, params>::type, Args> && ...) &&
            !(std::is_reference_v<typename std::tuple_element_t<sizeof...(Given) + Left, params>::type> || ...);
   }

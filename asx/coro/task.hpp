@@ -126,6 +126,8 @@ using value_of = decltype(std::declval<Op&>().take());
 template <class Op, bool Whole>
 class op_awaiter final : public waiting_op {
  public:
+  // What is not there yet is there when it waits.
+  // NOLINTNEXTLINE(clang-analyzer-optin.cplusplus.UninitializedObject)
   op_awaiter(Op&& op, promise_base& promise) : waiting_op(promise), op_(static_cast<held>(op)) {}
   op_awaiter(const op_awaiter&) = delete;
   op_awaiter& operator=(const op_awaiter&) = delete;
