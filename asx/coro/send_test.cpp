@@ -382,6 +382,7 @@ TYPED_TEST(coro_send, r322_each_message_dies_once_wherever_the_frames_of_its_sen
     for (std::uint64_t steps = 0; !is_over; ++steps) {
       registry book;
       ints made;
+      receiver<TypeParam>* from = nullptr;  // In the frame of who receives, which goes with the runtime.
       {
         runtime rt;
         const region_handle home = testing::must_create(rt, rt.root());
@@ -393,7 +394,6 @@ TYPED_TEST(coro_send, r322_each_message_dies_once_wherever_the_frames_of_its_sen
             co_await send(to, TypeParam(base + i, *b));
           }
         };
-        receiver<TypeParam>* from = nullptr;  // In the frame of who receives, which goes with the runtime.
         const auto receives = [](cx, receiver<TypeParam> of, receiver<TypeParam>** at) -> task<> {
           *at = &of;
           while (auto m = co_await recv(of)) co_await sleep(ms(1));
