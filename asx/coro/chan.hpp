@@ -20,13 +20,13 @@
 #pragma once
 
 #include <concepts>
-#include <memory>
 #include <new>
 #include <optional>
 #include <source_location>
 #include <type_traits>
 #include <utility>
 
+#include "asx/base/construct.hpp"
 #include "asx/chan/mpsc.hpp"
 #include "asx/chan/tracked.hpp"
 #include "asx/coro/task.hpp"

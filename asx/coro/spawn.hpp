@@ -21,7 +21,6 @@
 
 #include <atomic>
 #include <cstddef>
-#include <functional>
 #include <new>
 #include <optional>
 #include <source_location>
@@ -32,6 +31,7 @@
 #include <utility>
 
 #include "asx/base/atomic_word.hpp"
+#include "asx/base/refer.hpp"
 #include "asx/coro/task.hpp"
 #include "asx/kernel/extension.hpp"
 
