@@ -220,7 +220,8 @@ void write_value(const text_port& out, field_type type, std::uint64_t value, con
   std::string_view kind = noun(type);
   if (type == field_type::sync && !called.empty()) {  // "mutex stock": the noun comes before the name.
     const std::size_t end = std::min(called.find(' '), called.size());
-    kind = {called.data(), end};
+    kind = called;
+    kind.remove_suffix(called.size() - end);
     called.remove_prefix(std::min(end + 1, called.size()));
   }
   out << kind;

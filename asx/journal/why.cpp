@@ -150,7 +150,8 @@ class waker_search {
         if (wait.object != 0) {
           add(wait.object, "has not completed");
         } else {
-          out_.open.push_back("it waits for the first of several tasks to end, and not all of them need be known here");
+          out_.open.emplace_back(
+              "it waits for the first of several tasks to end, and not all of them need be known here");
         }
         break;
       case wait_code::sync: look_at_sync(wait.object); break;
